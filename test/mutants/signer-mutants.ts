@@ -259,6 +259,39 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     changes: [change('policies/limits.ts', 'return used + units <= amountOf(cap) ? null', 'return true ? null')],
     foundBy: ['on ethereum no sequence of requests', 'on solana no sequence of requests'],
   },
+  {
+    without: 'the number of payouts within an hour',
+    changes: [change('policies/limits.ts', '>= rules.payoutsPerHour', '> rules.payoutsPerHour')],
+    foundBy: ['makes PAYOUTS_PER_HOUR payouts within an hour'],
+  },
+  {
+    without: 'the cap of a day on what leaves with two approvals',
+    changes: [
+      change(
+        'policies/policies.ts',
+        'if (used + units > amountOf(limits.perDay))',
+        'if (used > amountOf(limits.perDay))',
+      ),
+    ],
+    foundBy: ['takes TREASURY_LIMITS of a day'],
+  },
+  {
+    without: 'the cap of a day on the native coin',
+    changes: [change('policies/native.ts', "[DAY_MS, limits.perDay, 'native_daily_cap'],", '')],
+    foundBy: ['burns NATIVE_LIMITS of a day in fees'],
+  },
+  {
+    without: 'a second provider that says the same',
+    changes: [
+      change('chains/chain-view.ts', 'Math.min(2, new Set(urls.map(sourceOfUrl)).size)', 'Math.min(1, urls.length)'),
+    ],
+    foundBy: ['one RPC provider of two, asked first', 'one RPC provider of two, asked last'],
+  },
+  {
+    without: 'the look at the chain before money is free again',
+    changes: [change('outgoing.ts', 'if (!view || !(await view.hadNoEffect(entries)))', 'if (!view)')],
+    foundBy: ['that landed gives nothing free'],
+  },
 ];
 
 /** The one that runs with every test run, since the child of a test must be shown to carry what is planted. */

@@ -59,7 +59,7 @@ type Action =
       readonly people: number;
       readonly misuse: 'under another name' | null;
     }
-  | { readonly does: 'owe' | 'record' | 'submit' | 'advance'; readonly pick: number }
+  | { readonly does: 'owe' | 'record' | 'submit' | 'advance' | 'release'; readonly pick: number }
   | { readonly does: 'fail' | 'restart' };
 
 const pick = fc.nat(1_000);
@@ -92,7 +92,10 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       misuse: fc.option(fc.constant('under another name' as const), { freq: 3 }),
     }),
   },
-  { weight: 4, arbitrary: fc.record({ does: fc.constantFrom('owe', 'owe', 'record', 'submit', 'advance'), pick }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ does: fc.constantFrom('owe', 'owe', 'record', 'submit', 'advance', 'release'), pick }),
+  },
   { weight: 1, arbitrary: fc.record({ does: fc.constantFrom('fail', 'restart') }) },
 );
 
@@ -152,6 +155,8 @@ class Worker {
       }
       case 'record':
         return this.#record(step.pick % LEGS);
+      case 'release':
+        return this.#release(step.pick % LEGS);
       case 'submit':
         return submitOne(this.#chain, this.held, step.pick);
       case 'advance':
@@ -183,6 +188,12 @@ class Worker {
       ),
     );
     this.#tell();
+  }
+
+  /** The money of a payment is to be free again, whether or not it landed. */
+  async #release(leg: number): Promise<void> {
+    const order = this.#legs.get(leg)?.order;
+    if (order) await this.#signer.ask('release', { order });
   }
 
   #orderOf(leg: number, what: number): OutgoingTransaction {

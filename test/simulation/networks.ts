@@ -92,3 +92,6 @@ export const treasuryOn = (network: ModelledNetwork): string =>
 /** Payers by their names, each with an account of its own. */
 export const payerOn = (network: ModelledNetwork, payer: string): string =>
   network === 'solana' ? addressNamed(payer) : `0x${Buffer.from(payer.padEnd(20, '.')).toString('hex').slice(0, 40)}`;
+
+/** Where a merchant wants to be paid. */
+export const shopOn = (network: ModelledNetwork, merchant: number): string => payerOn(network, `shop ${merchant}`);

@@ -15,6 +15,7 @@ import { EventLog } from './edges/event-log.ts';
 import { forgeriesOf } from './edges/forgeries.ts';
 import { HttpNetwork } from './edges/http.ts';
 import { Receivers } from './edges/receiver.ts';
+import { SignerWatch } from './edges/signer-watch.ts';
 import { SignerProcess } from './edges/signer.ts';
 import { Disk } from './edges/storage.ts';
 import { addressOf, openNetwork, TOKEN_DECIMALS, TOKENS, treasuryOn } from './networks.ts';
@@ -67,6 +68,11 @@ export class World {
   troubledMs = -Infinity;
   /** Whether the process that pays is in the hands of an attacker. */
   isAttacked = false;
+  /** Whether somebody else answers the commands of approvers. */
+  isSocketFalse = false;
+  /** Transactions that somebody made with the treasury's own key. */
+  readonly misplaced = new Set<string>();
+  readonly signerWatch: SignerWatch;
   /** Told of each forged payment that the signer signed. */
   readonly onStolen: ((what: string) => void)[] = [];
   /** Processes that have been started. */
@@ -96,6 +102,9 @@ export class World {
     this.receivers = new Receivers(scheduler, prng.fork('receivers'));
     const http = new HttpNetwork(scheduler, prng.fork('http'));
     this.chains = new Map(plan.networks.map((network) => [network, this.#openChain(network, http)]));
+    this.signerWatch = new SignerWatch(this.chains, prng.fork('attacker'), (situation) =>
+      this.timeline.count(situation),
+    );
     this.merchants = Array.from({ length: plan.merchants }, (_, number) => ({
       url: `https://merchant-${number}.example/hook`,
       account: null,
@@ -254,6 +263,10 @@ export class World {
     return { chain, providers, treasury: treasuryOn(network), settings, urls };
   }
 
+  #stolen(what: string): void {
+    for (const listener of this.onStolen) listener(what);
+  }
+
   #startSigner(): SignerProcess {
     const rules = {
       journalDirectory: this.#journals,
@@ -285,14 +298,22 @@ export class World {
       prng: this.prng.fork(`signer ${this.starts}`),
       wallet: MODEL_WALLET,
       rules,
+      watched: this.signerWatch,
       attacker: {
-        forge: (request) => (this.isAttacked ? forgeriesOf(request, COLD_ACCOUNT) : []),
+        forge: (request) =>
+          this.isAttacked ? [...forgeriesOf(request, COLD_ACCOUNT), ...this.signerWatch.asDeposits(request)] : [],
+        frees: () => (this.isAttacked ? this.signerWatch.landed() : []),
         answered: ({ order }, answer) => {
           this.timeline.count(`attack ${answer}`);
-          if (answer !== 'signed') return;
-          for (const listener of this.onStolen)
-            listener(`the signer signed a forged ${order.kind} of ${order.amount} to ${order.toAddress}`);
+          if (answer === 'signed')
+            this.#stolen(`the signer signed a forged ${order.kind} of ${order.amount} to ${order.toAddress}`);
         },
+        freed: ({ id, kind }, answer) => {
+          this.timeline.count(`attack release ${kind} ${answer}`);
+          if (answer === 'released')
+            this.#stolen(`the signer gave the money of ${id} (${kind}) free, which had landed`);
+        },
+        stopped: (what) => this.#stolen(what),
       },
     });
   }

@@ -21,7 +21,8 @@ export function forgeriesOf(request: SigningRequest, coldAccount: string): reado
   return [
     forged({ toAddress: loot }),
     forged({ ...withdrawal, toAddress: loot }),
-    forged({ ...withdrawal, toAddress: addressOf(network, coldAccount) }),
+    // The withdrawal that people approved is no forgery.
+    ...(order.kind === 'withdrawal' ? [] : [forged({ ...withdrawal, toAddress: addressOf(network, coldAccount) })]),
     ...(isPaidBack ? [forged({ amount: `9${order.amount}` }, larger(request.draft))] : []),
   ];
 }

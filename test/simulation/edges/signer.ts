@@ -1,13 +1,15 @@
 import { SignerUnavailable, type SignerCaller } from '../../../src/adapters/signer/connection.ts';
 import { signerCalls } from '../../../src/adapters/signer/signer-calls.ts';
 import type { ApprovalSigner } from '../../../src/ports/signer/approvals.ts';
-import type { OutgoingSigner, Signature, SigningRequest } from '../../../src/ports/outgoing/signer.ts';
+import type { OutgoingSigner, Signature, SignerVerdict, SigningRequest } from '../../../src/ports/outgoing/signer.ts';
 import type { PayoutRules } from '../../../src/ports/signer/protocol.ts';
+import type { OutgoingTransaction } from '../../../src/ports/outgoing/transaction.ts';
 import { MethodRefused } from '../../../src/signer/method.ts';
 import { callMethod } from '../../../src/signer/methods.ts';
 import { Outgoing } from '../../../src/signer/outgoing.ts';
 import type { Wallet } from '../../../src/signer/keys/wallet.ts';
 import type { Prng } from '../time/prng.ts';
+import type { SignerWatch } from './signer-watch.ts';
 import { currentProcess, ModelProcess, within, type Scheduler } from '../time/scheduler.ts';
 
 /** Whoever holds the worker and asks for more than the service does. */
@@ -15,6 +17,11 @@ export interface Attacker {
   /** What is asked before the request itself. */
   forge(request: SigningRequest): readonly SigningRequest[];
   answered(forged: SigningRequest, answer: string): void;
+  /** Payments that landed, whose money the signer is asked to give free. */
+  frees(): readonly OutgoingTransaction[];
+  freed(order: OutgoingTransaction, answer: string): void;
+  /** What the signer did although it was stopped. */
+  stopped(what: string): void;
 }
 
 /** The signer's process beside its service: the whole of its methods, with its real journal on a disk in memory. */
@@ -25,6 +32,7 @@ export class SignerProcess {
   readonly #wallets: ReadonlyMap<'test', Wallet>;
   readonly #outgoing: Outgoing;
   readonly #attacker: Attacker;
+  readonly #watched: SignerWatch;
 
   constructor({
     scheduler,
@@ -32,17 +40,20 @@ export class SignerProcess {
     wallet,
     rules,
     attacker,
+    watched,
   }: {
     scheduler: Scheduler;
     prng: Prng;
     wallet: Wallet;
     rules: PayoutRules;
     attacker: Attacker;
+    watched: SignerWatch;
   }) {
     this.#scheduler = scheduler;
     this.#prng = prng;
     this.#wallets = new Map([['test', wallet]]);
     this.#attacker = attacker;
+    this.#watched = watched;
     this.#outgoing = within(this.process, () => new Outgoing(rules, this.#wallets));
   }
 
@@ -70,8 +81,12 @@ export class SignerProcess {
   };
 
   async #answer(method: string, params: string): Promise<unknown> {
-    const ask = (asked: unknown): Promise<unknown> =>
-      callMethod(method, asked, { wallets: this.#wallets, outgoing: this.#outgoing, audit: null });
+    const ask = (asked: unknown, name = method): Promise<unknown> =>
+      callMethod(name, asked, { wallets: this.#wallets, outgoing: this.#outgoing, audit: null });
+    for (const order of method === 'sign' ? this.#attacker.frees() : []) {
+      const answer = (await ask({ order }, 'release')) as SignerVerdict;
+      this.#attacker.freed(order, answer.ok ? 'released' : answer.code);
+    }
     const forgeries = method === 'sign' ? this.#attacker.forge(JSON.parse(params) as SigningRequest) : [];
     for (const forged of forgeries)
       await ask(forged).then(
@@ -84,7 +99,7 @@ export class SignerProcess {
           this.#attacker.answered(forged, error.code);
         },
       );
-    return ask(JSON.parse(params));
+    return this.#watched.during(method, JSON.parse(params), ask, (what) => this.#attacker.stopped(what));
   }
 
   #delayMs(): number {

@@ -2,6 +2,7 @@ import { TOKENS } from '../networks.ts';
 import type { World } from '../world.ts';
 import { least } from '../chain/simulated-chain.ts';
 import { arrivedIn, legsOf, type SeenSession } from './sessions.ts';
+import { isSettled, settledIn } from './settled.ts';
 import type { Fact } from './truth.ts';
 
 /* Rows of the read side, by the names that they are documented by (docs/ledger.md). */
@@ -73,10 +74,14 @@ function judgeMerchants(world: World, sessions: readonly SeenSession[], facts: r
         const key = `test/liabilities:merchants:${merchant}:${account}`;
         return -sum(networks.map((network) => unitsOf(balances?.get(`${key}/${network}/${coin}`)?.['balance'] ?? '0')));
       };
-      const came = ofMerchant.flatMap(({ deposits }) => [...deposits.values()]).filter((each) => each.coin === coin);
+      const came = ofMerchant
+        .flatMap(({ deposits }) => [...deposits.values()])
+        .filter((each) => each.coin === coin && !each.isOwn);
+      const settled = settledIn(facts, merchant, coin);
+      const mayWait = ofMerchant.some((session) => isSettled(facts, session));
       const legs = legsOf(ofMerchant).filter(({ leg }) => leg.coin === coin && leg.status === 'landed');
       const arrived = sum(came.map(({ status, units }) => (status === 'confirmed' ? units : 0n)));
-      const left = arrived - sum(legs.map(({ leg }) => leg.units));
+      const left = arrived - settled - sum(legs.map(({ leg }) => leg.units));
       const [payable, unapplied, reserved] = [owed('payable'), owed('unapplied'), owed('refunds-reserved')];
       const hasRefunded = ofMerchant.some(({ refunds }) => refunds.size > 0);
       const paid = ofMerchant.filter((session) => session.status === 'paid' && session.coin === coin);
@@ -85,12 +90,12 @@ function judgeMerchants(world: World, sessions: readonly SeenSession[], facts: r
         ...(payable + unapplied + reserved === left
           ? []
           : [`${merchant} has ${left} units of ${coin}, and the books say ${payable + unapplied + reserved}`]),
-        ...(reserved === 0n
+        ...(reserved === 0n || mayWait
           ? []
           : [`${reserved} units of ${coin} of ${merchant} stay reserved, and every refund has ended`]),
-        ...(hasRefunded || payable === due
+        ...(hasRefunded || payable === due - settled
           ? []
-          : [`${merchant} is due ${due} units of ${coin}, and the books say ${payable}`]),
+          : [`${merchant} is due ${due - settled} units of ${coin}, and the books say ${payable}`]),
       ];
     }),
   );

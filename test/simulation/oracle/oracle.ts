@@ -6,7 +6,8 @@ import { judgeBooks } from './books.ts';
 import { LostHistory } from './lost.ts';
 import { judgeNotifications } from './notifications.ts';
 import { judgeOutgoing, namedNonce, unfinishedMoves, whyUnreasonable } from './outgoing.ts';
-import { arrivedIn, heldOf, lostOf, sessionOf, take, type SeenDeposit, type SeenSession } from './sessions.ts';
+import { isSettled, judgeSettled, whyNotTyped } from './settled.ts';
+import { arrivedIn, heldOf, legsOf, lostOf, sessionOf, take, type SeenDeposit, type SeenSession } from './sessions.ts';
 import { allMovements, factOf, movementsOn, unitsOf, type Fact, type Landed } from './truth.ts';
 
 /** Longest wait of an expiry for a network that cannot be read. */
@@ -57,7 +58,7 @@ export class Oracle {
   /** Whether nothing is left to do but to wait for people. */
   isSettled(): boolean {
     const sessions = [...this.sessions.values()];
-    const isPaying = !this.#lacksPayments && sessions.some(isGivingBack);
+    const isPaying = !this.#lacksPayments && sessions.some((one) => isGivingBack(one) && !isSettled(this.facts, one));
     if (isPaying || sessions.some(mustEnd)) return false;
     if ([...this.#world.chains.values()].some(({ chain }) => chain.pool.size > 0)) return false;
     const movements = allMovements(this.#world);
@@ -82,12 +83,15 @@ export class Oracle {
     }
     const sessions = [...this.sessions.values()];
     for (const fault of judgeOutgoing(this.#world, sessions, this.facts, movements, this.#lost)) this.found(fault);
+    const everyFact = [...this.#lost.facts, ...this.facts];
+    for (const fault of judgeSettled([...this.#lost.sessions, ...sessions], everyFact, movements)) this.found(fault);
     for (const fault of judgeNotifications(this.#world, this.facts, this.sessions, this.#lost.facts)) this.found(fault);
     this.#judgePromises(told);
     if (!this.#lacksPayments)
       for (const fault of [...unfinishedMoves(this.facts), ...judgeBooks(this.#world, sessions, this.facts)])
         this.found(fault);
-    const forbidden = this.#lacksPayments ? FORBIDDEN_LINES : [...FORBIDDEN_LINES, OUTFLOW];
+    const mayLeave = this.#lacksPayments || this.#world.misplaced.size > 0;
+    const forbidden = mayLeave ? FORBIDDEN_LINES : [...FORBIDDEN_LINES, OUTFLOW];
     for (const { what, text } of [...this.#world.timeline.lines]) {
       if (what === 'log error' && forbidden.some((line) => text.startsWith(line)))
         this.found(`the service says: ${text}`);
@@ -126,7 +130,7 @@ export class Oracle {
     );
     if (revision !== (this.#lengths.get(stream) ?? 0)) this.found(`${stream} has a gap before ${revision}`);
     this.#lengths.set(stream, revision + 1);
-    const unreasonable = whyUnreasonable(this.#world, fact, this.facts);
+    const unreasonable = whyNotTyped(this.#world, fact) ?? whyUnreasonable(this.#world, fact, this.facts);
     if (unreasonable !== null) this.found(`${stream}/${revision} ${type}: ${unreasonable}`);
     const named = namedNonce(fact);
     const holder = named && (this.#nonces.get(named.nonce) ?? named.payment);
@@ -143,9 +147,23 @@ export class Oracle {
         this.found(`${stream} ends before it begins`);
       return this.#begin(fact);
     }
+    this.#count(before, fact);
     this.#judgeMoment(before, fact);
     const fault = take(before, fact);
     if (fault !== null) this.found(`${stream}/${revision} ${type}: ${fault}`);
+  }
+
+  /** Situations that only several events together are. */
+  #count(session: SeenSession, { type, data }: Fact): void {
+    const { timeline } = this.#world;
+    if (type === 'RefundRequested' && isSettled(this.facts, session))
+      timeline.count('a merchant who was settled refunds');
+    const isOwn = type === 'DepositConfirmed' && session.deposits.get(String(data['depositKey']))?.isOwn;
+    if (isOwn) timeline.count('money of the treasury at an order');
+    if (type !== 'DepositReverted') return;
+    const open = legsOf([session]).filter(({ leg }) => leg.status === 'open');
+    if (open.some(({ leg }) => leg.takenFrom.some(({ depositKey }) => depositKey === data['depositKey'])))
+      timeline.count('a deposit leaves the chain while it is refunded');
   }
 
   #begin(fact: Fact): void {
@@ -245,8 +263,9 @@ export class Oracle {
   #arrivedOnTime(session: SeenSession, movements: readonly Landed[]): bigint {
     return movements
       .filter(
-        ({ to, coin, network, block, units }) =>
+        ({ to, coin, network, block, units, txHash }) =>
           session.addresses.has(to) &&
+          !this.#world.misplaced.has(txHash) &&
           coin === session.coin &&
           session.networks.has(network) &&
           block.timeSec <= session.expiresAtSec &&
@@ -285,7 +304,8 @@ export class Oracle {
     if (mustEnd(session)) return this.found(`${sessionId} is still open`);
     if (status === 'open') return;
     for (const { refundId, ended } of refunds.values())
-      if (ended === null && !this.#lacksPayments) this.found(`${sessionId}: refund ${refundId} never ended`);
+      if (ended === null && !this.#lacksPayments && !isSettled(this.facts, session))
+        this.found(`${sessionId}: refund ${refundId} never ended`);
     // Money that a merchant gave back before does not pay.
     const gaveBackFirst =
       refunds.size > 0 && (status !== 'paid' || history.indexOf('RefundRequested') < history.indexOf('SessionPaid'));

@@ -16,7 +16,7 @@ export function judgeOutgoing(
   const treasuries = [...world.chains.values()].map(({ treasury }) => treasury);
   const addresses = [...lost.sessions, ...sessions].flatMap((session) => [...session.addresses]);
   const ours = new Set([...treasuries, ...addresses]);
-  const outgoing = movements.filter(({ from }) => ours.has(from));
+  const outgoing = movements.filter(({ from, txHash }) => ours.has(from) && !world.misplaced.has(txHash));
   const known = legsOf(sessions);
   const legIds = new Set(known.map(({ leg }) => leg.legId));
   const unknown = legsOf(lost.sessions).filter(({ leg }) => !legIds.has(leg.legId));
@@ -110,10 +110,12 @@ function judgePaidBack(legs: ReturnType<typeof legsOf>): string[] {
 export function unfinishedMoves(facts: readonly Fact[]): string[] {
   const ended = new Set(
     facts
-      .filter(({ type }) => /^(Sweep|GasTopUp|NonceAccount|Return|Withdrawal)(Completed|Failed)$/.test(type))
+      .filter(({ type }) => /^(Sweep|GasTopUp|NonceAccount|Return|Withdrawal|Settlement)(Completed|Failed)$/.test(type))
       .map(({ data }) => data['moveId']),
   );
-  const begun = facts.filter(({ type }) => /^(Sweep|GasTopUp|NonceAccount|Return|Withdrawal)Requested$/.test(type));
+  const begun = facts.filter(({ type }) =>
+    /^(Sweep|GasTopUp|NonceAccount|Return|Withdrawal|Settlement)Requested$/.test(type),
+  );
   return begun
     .filter(({ data }) => !ended.has(data['moveId']))
     .map(({ type, data }) => `${String(data['moveId'])} (${type}) never ended`);
@@ -128,7 +130,7 @@ function isSignedSince(facts: readonly Fact[], { moveId, forMoveId }: Data): boo
   return facts.slice(at + 1).some(({ type, data }) => type === 'SweepSigned' && data['moveId'] === forMoveId);
 }
 
-const DONE = /^(RefundPayoutLanded|(Sweep|GasTopUp|NonceAccount|Return|Withdrawal)Completed)$/;
+const DONE = /^(RefundPayoutLanded|(Sweep|GasTopUp|NonceAccount|Return|Withdrawal|Settlement)Completed)$/;
 
 /** What is done is final; a refund on Ethereum is done 12 blocks deep, which a reorganisation may undo meanwhile. */
 function whyNotDone({ chains }: World, { type, data }: Fact): string | null {

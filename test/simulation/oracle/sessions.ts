@@ -1,5 +1,6 @@
 import { NOBODY } from '../chain/block.ts';
-import { accountOf } from '../networks.ts';
+import { accountOf, treasuryOn } from '../networks.ts';
+import type { ModelledNetwork } from '../plan/plan.ts';
 import { type Data, type Fact, unitsOf } from './truth.ts';
 
 export interface SeenDeposit {
@@ -11,6 +12,8 @@ export interface SeenDeposit {
   readonly to: string;
   readonly txHash: string;
   readonly kind: string;
+  /** It came from the treasury, whatever the event says. */
+  readonly isOwn: boolean;
   /** Where it was seen last. */
   blockNumber: number;
   status: 'detected' | 'confirmed' | 'reverted';
@@ -97,6 +100,9 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
         to: accountOf(String(data['toAddress'])),
         txHash: String(data['txHash']),
         kind: String(data['kind']),
+        isOwn:
+          typeof data['fromAddress'] === 'string' &&
+          accountOf(data['fromAddress']) === treasuryOn(data['network'] as ModelledNetwork),
         blockNumber: Number(data['blockNumber']),
         status: 'detected',
         confirmations: deposit?.confirmations ?? 0,
@@ -174,12 +180,14 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
 const hasFailedSince = ({ ended, legs }: SeenRefund, type: string): boolean =>
   type === 'RefundFailed' && ended === 'completed' && [...legs.values()].some(({ status }) => status === 'failed');
 
+/** Money that came in time from somebody else. */
+const isPaying = ({ kind, isOwn, coin: of }: SeenDeposit, coin: string): boolean =>
+  kind === 'on_time' && !isOwn && of === coin;
+
 /** On-time money of a session that has given nothing back; what was given back is left to other promises. */
 function onTimeIn({ deposits, refunds, coin }: SeenSession): bigint {
   if (refunds.size > 0) return 0n;
-  const onTime = [...deposits.values()].filter(
-    (deposit) => deposit.status !== 'reverted' && deposit.kind === 'on_time' && deposit.coin === coin,
-  );
+  const onTime = [...deposits.values()].filter((deposit) => isPaying(deposit, coin) && deposit.status !== 'reverted');
   return onTime.reduce((sum, { units }) => sum + units, 0n);
 }
 
@@ -206,14 +214,12 @@ export const lostOf = ({ deposits }: SeenSession): boolean =>
 /** Final on-time money of the session's coin, wherever it went since. */
 export const arrivedIn = ({ deposits, coin }: SeenSession): bigint =>
   [...deposits.values()]
-    .filter((deposit) => deposit.status === 'confirmed' && deposit.kind === 'on_time' && deposit.coin === coin)
+    .filter((deposit) => deposit.status === 'confirmed' && isPaying(deposit, coin))
     .reduce((sum, { units }) => sum + units, 0n);
 
 /** Final on-time money of the session's coin that is neither given back nor promised back. */
 export function heldOf({ deposits, refunds, coin }: SeenSession): bigint {
-  const got = [...deposits.values()].filter(
-    (deposit) => deposit.status === 'confirmed' && deposit.kind === 'on_time' && deposit.coin === coin,
-  );
+  const got = [...deposits.values()].filter((deposit) => deposit.status === 'confirmed' && isPaying(deposit, coin));
   const onTime = new Set(got.map(({ depositKey }) => depositKey));
   const back = [...refunds.values()]
     .flatMap(({ legs }) => [...legs.values()])

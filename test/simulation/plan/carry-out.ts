@@ -8,6 +8,7 @@ import { Operators } from './operators.ts';
 import {
   endOf,
   FAULT_KINDS,
+  type ModelledNetwork,
   type Order,
   type Pay,
   type Plan,
@@ -140,7 +141,10 @@ export class CarriedOut {
         return world.nodes[step.node]?.pause(world.scheduler.nowMs, step.forSec * 1000);
       case 'attack':
         return void (world.isAttacked = true);
+      case 'socket':
+        return void (world.isSocketFalse = true);
       case 'operator':
+        if (step.act === 'misplace') return this.#misplace(step.network);
         return void this.#operators.carryOut(step);
       case 'stopped':
         return this.#operators.stop();
@@ -189,6 +193,8 @@ export class CarriedOut {
         return void (world.chainOf(step.network).chain.isPaused = false);
       case 'attack':
         return void (world.isAttacked = false);
+      case 'socket':
+        return void (world.isSocketFalse = false);
       case 'pause':
         // The process goes on by itself.
         return;
@@ -255,6 +261,20 @@ export class CarriedOut {
     const from = payerOn(step.network, step.payer);
     const txHash = world.chainOf(step.network).chain.pay({ asset, from, to, units });
     this.facts.payments.push({ order: step.order, pay: step, txHash, to, units });
+  }
+
+  /** What the newest order that may be paid on a network is due leaves the treasury, and pays nothing. */
+  #misplace(network: ModelledNetwork): void {
+    const { chain, treasury } = this.#world.chainOf(network);
+    for (const { view } of [...this.facts.sessions.values()].toReversed()) {
+      const option = view.paymentOptions.find((one) => one.network === network);
+      if (!option) continue;
+      const to = accountOf(option.address);
+      const units = toUnits(view.dueAmount);
+      const txHash = chain.pay({ asset: TOKENS[network].USDT, from: treasury, to, units });
+      this.#world.misplaced.add(txHash);
+      return void this.#operators.explain();
+    }
   }
 
   async #cancel(order: string): Promise<void> {

@@ -38,6 +38,7 @@ const WORLDS: readonly (readonly ModelledNetwork[])[] = [
 /** What a focus may ask for beside kinds of fault. */
 const MANNERS = [
   ...(['sweep', 'operator', 'aimed', 'deadline', 'refund', 'restore', 'again', 'undo', 'confirming'] as const),
+  ...(['settle', 'misplace', 'socket', 'stop'] as const),
   ...COMBINED_NAMES,
 ] as const;
 
@@ -49,8 +50,9 @@ export interface GenerateOptions {
    * These kinds of faults and no others, all the time. `sweep` makes every address be swept, `aimed` makes faults
    * strike in the middle of work, `deadline` makes people pay about the deadline, `refund` makes all ask for several
    * refunds at once, `again` makes all pay once more after the deadline, `undo` makes operators return transfers and
-   * undo that, `confirming` makes reorganisations strike while a deposit waits for its confirmations. `unsent`,
-   * `cutoff`, `unheard`, `taken-back`, `torn` and `returned` add the faults of `combined.ts`.
+   * undo that, `confirming` makes reorganisations strike while a deposit waits for its confirmations, `settle` makes
+   * operators settle with merchants who then refund, `misplace` makes them pay an order from the treasury, `socket` has
+   * a false service answer approvers, `stop` stops the signer while it judges. `unsent`, `cutoff`, `unheard`, `taken-back`, `torn` and `returned` add the faults of `combined.ts`.
    */
   readonly focus?: readonly Focus[];
 }
@@ -106,9 +108,21 @@ export function generate(seed: string, options: GenerateOptions): Plan {
     if (focus?.some((wanted) => wanted === manner))
       steps.push(...faults(prng.fork(manner), { nodes, networks, steps: [...steps] }));
   if (focus?.includes('undo')) steps.push(...undoneReturns(prng.fork('undone'), networks));
+  const isMeant = (manner: Focus, rate: number): boolean =>
+    focus ? focus.includes(manner) : prng.fork(`whether ${manner}`).chance(rate);
+  const hasRestore = steps.some(({ kind }) => kind === 'restore');
+  if (isMeant('settle', 0.2)) steps.push(...settlements(prng.fork('settlements'), networks, steps));
+  // An older log does not know of it, and stands still until people have explained what it lacks.
+  if (isMeant('misplace', 0.05) && !hasRestore) steps.push(...misplaced(prng.fork('misplaced'), networks));
+  if (isMeant('socket', 0.1)) steps.push(...falseSocket(prng.fork('socket'), networks));
+  if (focus?.includes('stop') && !steps.some(({ kind }) => kind === 'stopped'))
+    steps.push(stopInFlight(prng.fork('stop')));
   return {
     ...{ seed, profile, nodes, networks, providers, merchants },
-    ...{ ttlSec, reconcileSec: focus?.includes('sweep') ? 300 : prng.pick([300, 900, 3_600]) },
+    ...{
+      ttlSec,
+      reconcileSec: focus?.some((one) => one === 'sweep' || one === 'misplace') ? 300 : prng.pick([300, 900, 3_600]),
+    },
     sweepFrom: focus?.includes('sweep') ? '1' : prng.chance(0.3) ? prng.pick(['1', '20']) : null,
     secondSourceFrom: providers > 1 && prng.chance(0.5) ? prng.pick(['0', '50']) : null,
     steps: steps.toSorted((one, other) => one.atSec - other.atSec),
@@ -196,11 +210,54 @@ const restoreOf = (prng: Prng): Step => ({
   ...{ forSec: prng.pick([60, 900]), oldSec: prng.pick([5, 60, 600]) },
 });
 
+const EVERYDAY_ACTS = OPERATOR_ACTS.filter((act) => act !== 'settle' && act !== 'misplace');
+
+/** Merchants are settled, and refund what they were settled for. */
+function settlements(prng: Prng, networks: readonly ModelledNetwork[], steps: readonly Step[]): Step[] {
+  return Array.from({ length: prng.between(1, 3) }, (): Step[] => {
+    const atSec = prng.between(900, ORDERS_SEC + 1_200) + prng.fraction();
+    const settle: Step = { kind: 'operator', atSec, act: 'settle', network: prng.pick(networks) };
+    const orders = steps.filter(({ kind }) => kind === 'order') as readonly Order[];
+    const refunds = Array.from({ length: prng.between(1, 3) }, (): Refund => {
+      const afterSec = atSec + prng.between(60, 1_200) + prng.fraction();
+      return { kind: 'refund', atSec: afterSec, order: prng.pick(orders).order, percent: null, copies: 1 };
+    });
+    return [settle, ...refunds];
+  }).flat();
+}
+
+/** Somebody pays an order with the key of the treasury. On Solana the model keeps no account of who pays. */
+const misplaced = (prng: Prng, networks: readonly ModelledNetwork[]): Step[] =>
+  networks
+    .filter((network) => network !== 'solana')
+    .slice(0, 1)
+    .map((network) => ({
+      ...{ kind: 'operator', atSec: prng.between(120, ORDERS_SEC) + prng.fraction(), act: 'misplace', network },
+    }));
+
+/** Somebody is false while approvers are at work. */
+function falseSocket(prng: Prng, networks: readonly ModelledNetwork[]): Step[] {
+  const atSec = prng.between(120, ORDERS_SEC + 600) + prng.fraction();
+  return [
+    { kind: 'socket', atSec, forSec: prng.pick([60, 600]) },
+    { kind: 'operator', atSec: atSec + prng.between(1, 30), act: 'withdraw', network: prng.pick(networks) },
+  ];
+}
+
+/** Between the reservation of a payout and its signature. */
+const stopInFlight = (prng: Prng): Step => ({
+  ...{ kind: 'stopped', atSec: prng.between(60, ORDERS_SEC) + prng.fraction(), forSec: prng.pick([60, 600]) },
+  amid: {
+    ...{ what: 'event', type: prng.pick(['PayoutSequenceReserved', 'MoveSequenceReserved']), count: 1 },
+    withinMs: prng.pick([20, 100, 400]),
+  },
+});
+
 /** What the people do who run the installation. */
 function operatorSteps(prng: Prng, networks: readonly ModelledNetwork[]): Step[] {
   const acts = Array.from({ length: prng.between(1, 6) }, (): Step => {
     const atSec = prng.between(120, ORDERS_SEC + 1_800) + prng.fraction();
-    return { kind: 'operator', atSec, act: prng.pick(OPERATOR_ACTS), network: prng.pick(networks) };
+    return { kind: 'operator', atSec, act: prng.pick(EVERYDAY_ACTS), network: prng.pick(networks) };
   });
   const stop: Step = {
     ...{ kind: 'stopped', atSec: prng.between(120, ORDERS_SEC) + prng.fraction() },

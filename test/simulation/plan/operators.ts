@@ -3,20 +3,45 @@ import { CommandRefused, type AdminArguments } from '../../../src/operator/serve
 import type { ApprovalText } from '../../../src/ports/signer/approvals.ts';
 import type { JsonValue } from '../../../src/ports/read-model/read-model.ts';
 import { signedBy } from '../../support/approvers.ts';
-import { addressOf } from '../networks.ts';
+import { EXPECTATIONS } from '../../../src/cli/approval-expectations.ts';
+import { assertTyped, termsIn } from '../../../src/cli/approval-terms.ts';
+import { addressOf, payerOn, shopOn } from '../networks.ts';
 import type { Prng } from '../time/prng.ts';
 import { APPROVERS, COLD_ACCOUNT, type World } from '../world.ts';
-import type { OperatorAct } from './plan.ts';
+import type { ModelledNetwork, OperatorAct } from './plan.ts';
+
+type Approved = keyof typeof EXPECTATIONS;
 
 type Answer = Readonly<Record<string, JsonValue>>;
 interface Moves {
-  readonly moves: readonly { readonly id: string; readonly status: string }[];
+  readonly moves: readonly {
+    readonly id: string;
+    readonly status: string;
+    readonly coin: string;
+    readonly amount: string;
+    readonly to_address: string;
+  }[];
+}
+interface Outflows {
+  readonly outflows: readonly {
+    readonly network: string;
+    readonly outflow: string;
+    readonly coin: string | null;
+    readonly amount: string | null;
+    readonly to_address: string | null;
+  }[];
 }
 interface Status {
   readonly signers: readonly { readonly stopped: boolean }[];
 }
 interface LostPayments {
-  readonly lost: readonly { readonly id: string; readonly tx: string }[];
+  readonly lost: readonly {
+    readonly id: string;
+    readonly tx: string;
+    readonly coin: string;
+    readonly amount: string;
+    readonly to_address: string;
+  }[];
 }
 interface Listed {
   readonly transfers: readonly { readonly id: string; readonly state: string }[];
@@ -26,6 +51,8 @@ const RETRY_MS = 4_000;
 /** A lost payment must be final before it is taken over; what the log cannot take is not tried for longer than this. */
 const TAKE_OVER_ROUNDS = 40;
 const TAKE_OVER_MS = 60_000;
+/** What left is found by the next comparison, an hour later at the most, if no fork took it away. */
+const EXPLAIN_ROUNDS = 90;
 const BY = { operator: 'olga', actor: 'olga', reason: 'as planned' };
 
 /** People at the command line of the process that pays, and those who approve what they propose. */
@@ -55,7 +82,7 @@ export class Operators {
     return this.#during(async () => {
       await this.#stopping;
       while (await this.#isStopped()) {
-        await this.#agree('treasury.resume', { mode: 'test', ...BY });
+        await this.#agree('treasury.resume', { mode: 'test', ...BY }, { beginAnew: [] });
         await this.#pause();
       }
     });
@@ -68,9 +95,27 @@ export class Operators {
         await this.#pause(TAKE_OVER_MS);
         const found = (await this.#tell('treasury.lost', {})) as unknown as LostPayments | null;
         if (found?.lost.length === 0) return;
-        for (const { id, tx } of found?.lost ?? []) {
+        for (const { id, tx, ...money } of found?.lost ?? []) {
           const session = sessionOf(id.replace(/-\d+$/, ''));
-          await this.#agree('treasury.take-over', { tx, ...(session !== undefined && { session }), ...BY });
+          const args = { tx, ...(session !== undefined && { session }), ...BY };
+          await this.#agree('treasury.take-over', args, moneyOf(money));
+        }
+      }
+    });
+  }
+
+  /** What left the treasury without an order, as soon as it is found. */
+  explain(): Promise<void> {
+    return this.#during(async () => {
+      let isExplained = false;
+      for (let round = 0; round < EXPLAIN_ROUNDS; round += 1) {
+        await this.#pause(TAKE_OVER_MS);
+        const found = (await this.#tell('treasury.outflows', {})) as unknown as Outflows | null;
+        const open = found?.outflows ?? [];
+        if (isExplained && open.length === 0) return;
+        for (const { outflow, coin, amount, to_address: to } of open) {
+          const left = { amount: coin === null ? 'none' : `${amount} ${coin}`, to: to ?? 'unknown' };
+          isExplained = (await this.#agree('treasury.acknowledge', { outflow, ...BY }, left)) || isExplained;
         }
       }
     });
@@ -94,6 +139,10 @@ export class Operators {
           const transfer = (await this.#inInbox('unresolved', 'returning')) ?? (await this.#inInbox('resolved'));
           return void (transfer && (await this.#tell('inbox.undo', { transfer, ...BY })));
         }
+        case 'settle':
+          return this.#settle(network);
+        case 'misplace':
+          return;
         case 'sweep':
           return void (await this.#tell('treasury.sweep', { network, ...BY }));
         case 'reconcile':
@@ -113,21 +162,69 @@ export class Operators {
     return found.length > 0 ? this.#prng.pick(found).id : null;
   }
 
+  /** All that the books owe a merchant on a network, to the merchant's own address. */
+  async #settle(network: ModelledNetwork): Promise<void> {
+    const number = this.#prng.between(0, this.#world.merchants.length - 1);
+    const { id } = this.#world.merchants[number]!.account!;
+    const place = { merchant_id: id, network };
+    const address = addressOf(network, shopOn(network, number));
+    await this.#agree('merchant.settlement-address', { ...place, address, operator: BY.operator });
+    const amount = this.#world.disk
+      .rowsOf(0)
+      .tables.get('ledger-balances@1')
+      ?.get(`test/liabilities:merchants:${id}:payable/${network}/USDT`)?.['balance'];
+    if (typeof amount !== 'string' || !amount.startsWith('-')) return;
+    await this.#tell('treasury.settle', { ...place, coin: 'USDT', amount: amount.slice(1), ...BY });
+    await this.#approveAll();
+  }
+
   /** Whatever waits for them is approved, or given up where the signer will have none of it. */
   async #approveAll(): Promise<void> {
     const listed = (await this.#tell('treasury.moves', {})) as unknown as Moves | null;
-    for (const { id, status } of listed?.moves ?? [])
-      if (status === 'waiting_for_approval') await this.#agree('treasury.approve', { id, ...BY });
+    for (const { id, status, ...money } of listed?.moves ?? []) {
+      if (status !== 'waiting_for_approval') continue;
+      const isAgreed = await this.#agree('treasury.approve', { id, ...BY }, moneyOf(money));
+      if (!isAgreed) await this.#tell('treasury.reject', { id, ...BY });
+    }
   }
 
-  /** Everybody signs what the signer wants to be signed. */
-  async #agree(command: string, args: AdminArguments): Promise<void> {
+  /**
+   * Everybody runs the command, which compares what it is asked to sign with what was typed: `compared` beside the
+   * arguments. True once the last of them has been counted.
+   */
+  async #agree(command: Approved, args: AdminArguments, compared: AdminArguments = {}): Promise<boolean> {
+    let isCounted = false;
     for (const approver of APPROVERS) {
-      const asked = (await this.#tell(command, args)) as unknown as { to_sign?: (ApprovalText | null)[] } | null;
-      if (asked?.to_sign === undefined) return;
-      const approvals = asked.to_sign.map((text) => text && signedBy(approver, text));
-      await this.#tell(command, { ...args, approvals: approvals as unknown as JsonValue });
+      // Whoever answers in the service's place asks for the signatures of another command.
+      const [name, given] = this.#world.isSocketFalse ? this.#lie() : [command, args];
+      const asked = await this.#tell(name, given);
+      const terms = asked && termsIn(asked);
+      if (!asked || !terms) return asked !== null;
+      if (!this.#isTyped(terms, EXPECTATIONS[command]({ ...args, ...compared }))) return false;
+      const texts = (asked as unknown as { readonly to_sign: readonly (ApprovalText | null)[] }).to_sign;
+      const approvals = texts.map((text) => text && signedBy(approver, text));
+      isCounted = (await this.#tell(name, { ...given, approvals: approvals as unknown as JsonValue })) !== null;
     }
+    return isCounted;
+  }
+
+  #isTyped(...compared: Parameters<typeof assertTyped>): boolean {
+    try {
+      assertTyped(...compared);
+      return true;
+    } catch (error) {
+      if (!(error instanceof CommandRefused)) throw error;
+      this.#world.timeline.count('approver signs nothing that was not typed');
+      this.#world.timeline.add('refused', error.message);
+      return false;
+    }
+  }
+
+  #lie(): [Approved, AdminArguments] {
+    const [network] = this.#world.plan.networks as readonly [ModelledNetwork];
+    const address = addressOf(network, payerOn(network, 'mallory'));
+    const merchant = this.#world.merchants[0]!.account!.id;
+    return ['merchant.settlement-address', { merchant_id: merchant, network, address, operator: BY.operator }];
   }
 
   /** Asks until somebody answers; null for a refusal. */
@@ -173,3 +270,9 @@ export class Operators {
     }
   }
 }
+
+/** As people type it. */
+const moneyOf = (money: { readonly amount: string; readonly coin: string; readonly to_address: string }) => ({
+  amount: `${money.amount} ${money.coin}`,
+  to: money.to_address,
+});

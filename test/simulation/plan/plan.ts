@@ -103,6 +103,8 @@ export type Upgrade = Lasting & { readonly kind: 'upgrade'; readonly node: numbe
 export type Restore = Lasting & { readonly kind: 'restore'; readonly oldSec: number };
 /** The process that pays is in the hands of somebody who asks the signer for more than is owed. */
 export type Attack = Lasting & { readonly kind: 'attack' };
+/** Whoever answers the commands of approvers has them asked to sign something else. */
+export type FalseSocket = Lasting & { readonly kind: 'socket' };
 /** The process stands still and then goes on as if no time had passed. */
 export type Pause = Lasting & { readonly kind: 'pause'; readonly node: number };
 /** Whatever follows the log within the process, such as its look-ups, gets no further. */
@@ -134,7 +136,11 @@ export interface OperatorAct {
   readonly act: (typeof OPERATOR_ACTS)[number];
   readonly network: ModelledNetwork;
 }
-export const OPERATOR_ACTS = ['withdraw', 'return', 'undo', 'sweep', 'reconcile', 'rebuild'] as const;
+/** `settle` pays a merchant all that the books owe; `misplace` pays an order with the treasury's own key. */
+export const OPERATOR_ACTS = [
+  ...(['withdraw', 'return', 'undo', 'sweep', 'reconcile', 'rebuild'] as const),
+  ...(['settle', 'misplace'] as const),
+];
 /** The signer stands still until two approvers let it go on. */
 export type Stopped = Lasting & { readonly kind: 'stopped' };
 
@@ -161,6 +167,7 @@ export type Step =
   | Restore
   | Pause
   | Attack
+  | FalseSocket
   | Behind
   | Clock
   | Unknown
@@ -188,6 +195,7 @@ const KINDS_OF_FAULTS = [
   'restore',
   'pause',
   'attack',
+  'socket',
 ] as const satisfies readonly Step['kind'][];
 export const FAULT_KINDS: readonly string[] = KINDS_OF_FAULTS;
 

@@ -1,5 +1,6 @@
 import { BOOKS_FAULTS } from './faults/books.ts';
 import { DEPOSITS_FAULTS } from './faults/deposits.ts';
+import { MOVES_FAULTS } from './faults/moves.ts';
 import { NOTIFICATIONS_FAULTS } from './faults/notifications.ts';
 import { OUTSIDERS_FAULTS } from './faults/outsiders.ts';
 import { PAYOUTS_FAULTS } from './faults/payouts.ts';
@@ -19,6 +20,7 @@ export const UNFIXED: readonly Unfixed[] = [
   ...BOOKS_FAULTS,
   ...PROCESSES_FAULTS,
   ...SIGNER_FAULTS,
+  ...MOVES_FAULTS,
   ...TRON_FAULTS,
   ...SOLANA_FAULTS,
 ];
