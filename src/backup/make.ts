@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { copyDatabase, noteEndOfCopy } from '../adapters/sqlite/database-copy.ts';
-import { LAST_BACKUP } from '../observability/metrics/backup.ts';
+import { LAST_BACKUP } from '../runtime/files/backup-mark.ts';
 import { CommandRefused } from '../operator/server/commands.ts';
 import { writePrivate } from '../runtime/files/private-file.ts';
 import { digestOf, MANIFEST, OF_SIGNER, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
@@ -60,8 +60,10 @@ export async function makeBackup(
   };
   writePrivate(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
   syncPath(folder);
-  if (data)
-    writePrivate(join(places.dataDir, LAST_BACKUP), `${JSON.stringify({ made_at: madeAt, events: data.events })}\n`);
+  const note = (directory: string, more: object): void =>
+    writePrivate(join(directory, LAST_BACKUP), `${JSON.stringify({ made_at: madeAt, ...more })}\n`);
+  if (data) note(places.dataDir, { events: data.events });
+  if (manifest.signer) note(places.signerDirectory, {});
   return {
     ...{ folder, made_at: madeAt, events: data?.events ?? null, last_event_at: data?.last_event_at ?? null },
     files: Object.keys(data?.files ?? {}).length + Object.keys(manifest.signer?.files ?? {}).length,

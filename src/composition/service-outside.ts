@@ -7,7 +7,6 @@ import type { AdminCommands } from '../operator/server/commands.ts';
 import { serveAdmin } from '../operator/server/socket-server.ts';
 import type { Mode } from '../domain/values/ids.ts';
 import type { Network } from '../domain/networks/networks.ts';
-import { reportBackup } from '../observability/metrics/backup.ts';
 import { HealthChecks } from '../observability/health.ts';
 import { reportAudit, reportDrift } from '../observability/metrics/audit.ts';
 import { startOpsServer } from '../observability/ops-server.ts';
@@ -83,7 +82,6 @@ export async function startOutside(
   if (!roles.worker) reportDrift(metrics.registry, () => storage.comparison.drift());
   health.add(() => auditHealth(audit));
   if (roles.api && parts.derivers.length > 0) health.add(() => addressHealth(addresses.stocks()));
-  if (storage.ownLog) reportBackup(metrics.registry, config.DATA_DIR, clock);
   const heartbeat = watchSurroundings(parts, foundation, health);
   const listening = { host: config.HOST, port: config.OPS_PORT, ...(foreign && { foreign }) };
   const ops = await startOpsServer({ ...listening, registry: metrics.registry, health, status: observability.status });

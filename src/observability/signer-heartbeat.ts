@@ -8,6 +8,8 @@ import { messageOf } from '../runtime/util/message-of.ts';
 export interface SignerHeartbeat {
   /** False once it has been silent for longer than any of its requests takes. */
   isAlive(): boolean;
+  /** When the signer's directory was backed up last, as far as is known. Unix milliseconds. */
+  backedUpAtMs(): number | null;
   health(): readonly HealthFact[];
   close(): Promise<void>;
 }
@@ -38,6 +40,7 @@ export function startSignerHeartbeat({
   let fault = 'it does not answer';
   let wasAlive = true;
   let asked = false;
+  let backedUpAtMs: number | null = null;
   const isAlive = (): boolean => monotonicMs() - lastMs <= silentAfterMs;
   const tell = (): void => {
     if (isAlive() === wasAlive) return;
@@ -52,7 +55,10 @@ export function startSignerHeartbeat({
     asked = true;
     void signer
       .auditIdentity()
-      .then(() => (lastMs = monotonicMs()))
+      .then((identity) => {
+        lastMs = monotonicMs();
+        backedUpAtMs = identity?.backedUpAtMs ?? null;
+      })
       .catch((error: unknown) => (fault = messageOf(error)))
       .finally(() => {
         asked = false;
@@ -63,6 +69,7 @@ export function startSignerHeartbeat({
   rounds.start();
   return {
     isAlive,
+    backedUpAtMs: () => backedUpAtMs,
     health: () => {
       const silentSec = Math.round((monotonicMs() - lastMs) / 1000);
       return isAlive()

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LEDGER_SUMS_TABLE } from '../../projections/ledger/rows.ts';
 import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
 import { makeBackup } from '../../src/backup/make.ts';
-import { LAST_BACKUP } from '../../src/observability/metrics/backup.ts';
+import { LAST_BACKUP } from '../../src/runtime/files/backup-mark.ts';
 import type { Drill } from './drill.ts';
 import type { DrillWorld } from './drill-world.ts';
 import { Repeated } from './repeated.ts';
@@ -33,21 +33,24 @@ const readModel = ({ node }: DrillWorld): string => join(node.dataDir, 'read-mod
 const orders = (world: DrillWorld, count: number): Promise<unknown> =>
   Promise.allSettled(Array.from({ length: count }, () => world.order()));
 
-const noteBackup = ({ node }: DrillWorld, atMs: number): void =>
-  writeFileSync(join(node.dataDir, LAST_BACKUP), JSON.stringify({ made_at: new Date(atMs).toISOString() }));
+const signerDirectory = ({ node }: DrillWorld): string => `${node.dataDir}-signer`;
+function noteBackup(world: DrillWorld, atMs: number): void {
+  for (const directory of [world.node.dataDir, signerDirectory(world)])
+    writeFileSync(join(directory, LAST_BACKUP), JSON.stringify({ made_at: new Date(atMs).toISOString() }));
+}
 
 export const backupOld: Drill = {
   alerts: ['BackupOld'],
-  fault: 'the timer makes no backup for three days; afterwards one is made',
+  fault: 'the timer makes no backup for three days, neither of the data nor of the signer; afterwards one is made',
   cause: async (world) => noteBackup(world, Date.now() - 3 * DAY_MS),
-  end: async ({ node }) => {
+  end: async (world) => {
     const folder = mkdtempSync(join(tmpdir(), 'quittance-drill-backup-'));
-    await makeBackup(
-      { dataDir: node.dataDir, signerDirectory: '', isSignerElsewhere: false },
-      folder,
-      'data',
-      Date.now(),
-    );
+    const places = {
+      dataDir: world.node.dataDir,
+      signerDirectory: signerDirectory(world),
+      isSignerElsewhere: false,
+    };
+    await makeBackup(places, folder, undefined, Date.now());
     rmSync(folder, { recursive: true });
   },
   // A day of an age lasts twenty seconds here: one of tomorrow grows old for no other drill.

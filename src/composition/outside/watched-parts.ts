@@ -10,6 +10,8 @@ import {
 import { clockFacts, riskFacts } from '../../observability/service-health.ts';
 import type { Metrics } from '../../observability/metrics/metrics.ts';
 import { ownershipFacts } from '../networks/address-ownership.ts';
+import { reportBackups, type LastBackups } from '../../observability/metrics/backup.ts';
+import { backedUpAtMs } from '../../runtime/files/backup-mark.ts';
 import { startSignerHeartbeat, type SignerHeartbeat } from '../../observability/signer-heartbeat.ts';
 import { comparisonHealth, treasuryHealth } from '../../observability/treasury-health.ts';
 import type { Foundation } from '../service-foundation.ts';
@@ -36,7 +38,7 @@ export function watchPayoutsAndStorage(
  * ownership of addresses.
  */
 export function watchSurroundings(
-  { checkpointSigner: signer, acceptedRisks, log }: ServiceParts,
+  { config, clock, storage, checkpointSigner: signer, acceptedRisks, log }: ServiceParts,
   { metrics: { registry }, clockCheck, ownership, shipping }: Foundation,
   health: HealthChecks,
 ): SignerHeartbeat | null {
@@ -45,6 +47,11 @@ export function watchSurroundings(
     health.add(() => heartbeat.health());
     reportSigner(registry, () => heartbeat.isAlive());
   }
+  const lastBackups: LastBackups = {
+    ...(storage.ownLog && { data: () => backedUpAtMs(config.DATA_DIR) }),
+    ...(heartbeat && { signer: () => heartbeat.backedUpAtMs() }),
+  };
+  reportBackups(registry, lastBackups, clock);
   if (acceptedRisks) health.add(() => riskFacts(acceptedRisks()));
   if (shipping) health.add(() => shipping.health());
   health.add(() => clockFacts(clockCheck.verdict()));

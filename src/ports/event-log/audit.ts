@@ -16,6 +16,8 @@ export interface AuditIdentity {
   readonly anchors: readonly AuditAnchor[];
   /** The signer's file of anchors, for people. */
   readonly anchorFile: string;
+  /** When the signer's directory was backed up last; null if never. Unix milliseconds. */
+  readonly backedUpAtMs: number | null;
 }
 
 export interface CheckpointRequest {

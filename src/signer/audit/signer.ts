@@ -9,13 +9,14 @@ import {
   renameSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { AuditAnchor, AuditIdentity, CheckpointRequest, CheckpointVerdict } from '../../ports/event-log/audit.ts';
 import { checkpointText, noteOf, verifierKeyText } from '../../runtime/merkle/checkpoint-note.ts';
 import { verifyConsistency } from '../../runtime/merkle/tree.ts';
 import type { AuditKey } from './key.ts';
 import { JournalBroken } from '../journal/journal.ts';
+import { backedUpAtMs } from '../../runtime/files/backup-mark.ts';
 import { makeFolder } from '../../runtime/files/make-folder.ts';
 
 interface KeptAnchor extends AuditAnchor {
@@ -64,7 +65,10 @@ export class AuditSigner {
   identity(): AuditIdentity {
     const { verifierKey } = this.#key;
     const anchors = this.#kept.map(({ size, rootHash, checkpoint }) => ({ size, rootHash, checkpoint }));
-    return { origin: verifierKey.name, verifierKey: verifierKeyText(verifierKey), anchors, anchorFile: this.#file };
+    return {
+      ...{ origin: verifierKey.name, verifierKey: verifierKeyText(verifierKey), anchors, anchorFile: this.#file },
+      backedUpAtMs: backedUpAtMs(dirname(this.#file)),
+    };
   }
 
   sign({ size, rootHash, consistency }: CheckpointRequest): CheckpointVerdict {

@@ -97,6 +97,10 @@ describe('a backup', () => {
     expect(filesIn(join(backup, 'signer'))).toEqual([expect.stringMatching(/^audit-[0-9a-f]+\.json$/)]);
     for (const name of filesIn(backup)) expect(statSync(join(backup, name)).mode & 0o077).toBe(0);
     expect(JSON.parse(readFileSync(join(dataDir, 'last-backup.json'), 'utf8'))).toMatchObject({ events: log.events });
+    // The signer tells the service of its own, whose directory it may not read.
+    const signer = AuditSigner.open(`${dataDir}-signer`, new AuditKey(Buffer.alloc(64, 7)));
+    const { made_at: madeAt } = JSON.parse(readFileSync(join(backup, 'backup.json'), 'utf8')) as { made_at: string };
+    expect(signer.identity().backedUpAtMs).toBe(Date.parse(madeAt));
   });
 
   it('is read through and gives the root hash of the checkpoint of its size', async () => {

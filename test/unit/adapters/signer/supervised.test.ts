@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { superviseSigner } from '../../../../src/adapters/signer/supervised.ts';
 import { rereadableWallets, takeWalletSources } from '../../../../src/adapters/signer/wallet-sources.ts';
+import type { AuditIdentity } from '../../../../src/ports/event-log/audit.ts';
 import { startSignerHeartbeat } from '../../../../src/observability/signer-heartbeat.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
 import { sealKeystore } from '../../../../src/signer/keys/keystore.ts';
@@ -82,8 +83,10 @@ describe('the heartbeat', () => {
     const log = { error: tell, info: tell };
     let nowMs = 0;
     let asked = 0;
-    let answer: (identity: null) => void = () => undefined;
-    const signer = { auditIdentity: () => ((asked += 1), new Promise<null>((resolve) => (answer = resolve))) };
+    let answer: (identity: AuditIdentity | null) => void = () => undefined;
+    const signer = {
+      auditIdentity: () => ((asked += 1), new Promise<AuditIdentity | null>((resolve) => (answer = resolve))),
+    };
     const heartbeat = startSignerHeartbeat({
       signer,
       log,
@@ -95,8 +98,9 @@ describe('the heartbeat', () => {
     nowMs = 11_000;
     await expect.poll(() => lines).toEqual([expect.stringContaining('the signer does not respond')]);
     expect([heartbeat.isAlive(), asked]).toEqual([false, 1]);
-    answer(null);
+    expect(heartbeat.backedUpAtMs()).toBeNull();
+    answer({ ...{ origin: 'log', verifierKey: 'key', anchors: [], anchorFile: 'audit.json' }, backedUpAtMs: 7 });
     await expect.poll(() => lines).toEqual([expect.anything(), 'the signer responds again']);
-    expect(heartbeat.isAlive()).toBe(true);
+    expect([heartbeat.isAlive(), heartbeat.backedUpAtMs()]).toEqual([true, 7]);
   });
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { HealthChecks } from '../../../../src/observability/health.ts';
 import { Metrics } from '../../../../src/observability/metrics/metrics.ts';
-import { reportBackup, reportShipping } from '../../../../src/observability/metrics/backup.ts';
+import { reportBackups, reportShipping } from '../../../../src/observability/metrics/backup.ts';
 import { reportCanaries, reportCanaryLease } from '../../../../src/observability/metrics/canary.ts';
 import { reportAudit, reportDrift } from '../../../../src/observability/metrics/audit.ts';
 import { reportInbox } from '../../../../src/observability/metrics/inbox.ts';
@@ -87,7 +87,7 @@ function allMetrics(): Metrics {
   const state = { size: 9, integrity: 'damaged', fault: 'event 4' } as const;
   reportAudit(registry, { state: () => state, signedAtMs: () => NOW_MS - 60_000, readOnly: () => 'event 4' }, clock);
   reportInbox(registry, () => [{ mode: 'live', network: 'bsc', transfers: 1, oldestSec: NOW_MS / 1000 - 60 }], clock);
-  reportBackup(registry, tmpdir(), clock);
+  reportBackups(registry, { data: () => null, signer: () => NOW_MS - 60_000 }, clock);
   reportShipping(registry, () => Promise.resolve(0));
   metrics.projections.addAgreement(registry, { differing: () => ['session-view@1'] });
   reportCanaryLease(registry, 'test', () => true);
