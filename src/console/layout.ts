@@ -144,11 +144,11 @@ export function renderPage(frame: Frame, visit: Visit, page: Page, told: Told): 
 const recoveryPart = (visit: Visit, { by, linkBy, opensAtSec }: Recovery): Html =>
   html`<section class="card bad" role="alert" aria-label="${words`Recovery`}">
     <p>
-      ${words`${by} reported that you lost every passkey, so that a link lets somebody in as you.`}
+      ${words`${by} reported that you lost every passkey.`}
       ${
         linkBy === null
-          ? words`Another operator can make it from ${time(opensAtSec, visit)}.`
-          : words`${linkBy} made it: whoever holds it can come in.`
+          ? words`From ${time(opensAtSec, visit)} on, another operator can make a link that signs its holder in as you.`
+          : words`${linkBy} made a link: whoever holds it can sign in as you.`
       }
       ${words`Refuse unless you asked for it, and tell your colleagues by another way.`}
     </p>

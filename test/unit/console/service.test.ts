@@ -11,6 +11,7 @@ const FACTS = {
   facts: [
     { name: 'signer', state: 'ok', detail: 'answers' },
     { name: 'rates', state: 'degraded', detail: '0 of 3 providers usable' },
+    { name: 'accepted-risk:early-finality', state: 'degraded', detail: 'one confirmation for 1,000,000' },
     { name: 'chain:live:bsc', state: 'degraded', detail: 'read to 900 s ago' },
   ],
   webhooks: { waiting: 3, oldestAgeSec: 4_000, inFlight: 1, retrying: 2, suspended: 0 },
@@ -60,6 +61,7 @@ describe('the service', () => {
   it('needs attention where a check fails that has no entry of its own', async () => {
     const { body } = await world.get('/attention', operator);
     expect(body).toMatch(/A check of the service: degraded[\s\S]*rates[\s\S]*0 of 3 providers usable/);
+    expect(body).toMatch(/A risk that the settings take[\s\S]*early-finality[\s\S]*operations\.md#floors-of-live-mode/);
     expect(body).not.toContain('chain:live:bsc');
   });
 

@@ -277,18 +277,26 @@ const canaryMatters: Look = async (deps, visit) => {
 /** Chains and treasuries have entries of their own. */
 const REPORTED_ELSEWHERE = /^(chain|treasury):/;
 
+/** Before the name of a risk that ACCEPT_RISKS names. */
+const RISK = 'accepted-risk:';
+
 const serviceMatters: Look = async (deps) => {
   const { checks } = await serviceStatus(deps);
   return checks
     .filter(({ name, state }) => state !== 'ok' && !REPORTED_ELSEWHERE.test(name))
-    .map(({ name, state, detail }) => ({
-      ...{ what: words`A check of the service: ${spelled(state)}`, isGrave: state !== 'degraded', mode: null },
-      facts: [
-        [words`Check`, code(name)],
-        [words`Why`, detailPart(detail)],
-      ],
-      ...{ to: '/service', needs: 'service.read', act: words`Open the service`, runbook: 'runbook.md' },
-    }));
+    .map(({ name, state, detail }) => {
+      const risk = name.startsWith(RISK) ? name.slice(RISK.length) : null;
+      return {
+        what: risk === null ? words`A check of the service: ${spelled(state)}` : words`A risk that the settings take`,
+        ...{ isGrave: state !== 'degraded', mode: null },
+        facts: [
+          risk === null ? [words`Check`, code(name)] : [words`Risk`, code(risk)],
+          [words`Why`, detailPart(detail)],
+        ],
+        ...{ to: '/service', needs: 'service.read', act: words`Open the service` },
+        runbook: risk === null ? 'runbook.md' : 'operations.md#floors-of-live-mode',
+      };
+    });
 };
 
 const LOOKS: readonly Look[] = [
