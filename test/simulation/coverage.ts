@@ -72,7 +72,10 @@ const NEVER: readonly { readonly situations: RegExp; readonly why: string }[] = 
     situations: /^event NonceAccountFailed/,
     why: 'nonce accounts of plans are new, and the treasury can pay for them',
   },
-  { situations: /^pair (restore and restore|stopped and stopped)/, why: 'a plan has at most one of each' },
+  {
+    situations: /^pair (restore and restore|stopped and stopped|socket and socket)/,
+    why: 'a plan has at most one of each',
+  },
 ];
 
 const eventSituations = EVENT_TYPES.flatMap((type) =>

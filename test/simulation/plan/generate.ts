@@ -239,7 +239,7 @@ const misplaced = (prng: Prng, networks: readonly ModelledNetwork[]): Step[] =>
 function falseSocket(prng: Prng, networks: readonly ModelledNetwork[]): Step[] {
   const atSec = prng.between(120, ORDERS_SEC + 600) + prng.fraction();
   return [
-    { kind: 'socket', atSec, forSec: prng.pick([60, 600]) },
+    { kind: 'socket', atSec, forSec: prng.pick([600, 1_800]) },
     { kind: 'operator', atSec: atSec + prng.between(1, 30), act: 'withdraw', network: prng.pick(networks) },
   ];
 }

@@ -81,7 +81,7 @@ describe('the units', () => {
       ...{ User: signer['User'], Group: signer['Group'], PrivateNetwork: 'yes' },
       Environment: 'NODE_ENV=production SIGNER_JOURNAL_DIR=/var/lib/quittance-signer',
       ExecStart: `${program} /var/backups/quittance-signer --only signer`,
-      ReadWritePaths: '/var/backups/quittance-signer',
+      ReadWritePaths: '/var/backups/quittance-signer /var/lib/quittance-signer',
       InaccessiblePaths: '-/etc/quittance-signer',
     });
     expect(backup).not.toHaveProperty('EnvironmentFile');
