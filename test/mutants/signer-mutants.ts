@@ -288,6 +288,17 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['one RPC provider of two, asked first', 'one RPC provider of two, asked last'],
   },
   {
+    without: 'the look for the deposit when a payout is raised in fee',
+    changes: [
+      change(
+        'outgoing.ts',
+        'const judged = await this.#judge(order, account, view); if (!judged.ok || (await view.mayFollow(earlier, draft))) return judged;',
+        'const judged = { ok: true as const, takenFrom: last.takenFrom }; if (await view.mayFollow(earlier, draft)) return judged;',
+      ),
+    ],
+    foundBy: ['is neither signed nor raised in fee'],
+  },
+  {
     without: 'the look at the chain before money is free again',
     changes: [change('outgoing.ts', 'if (!view || !(await view.hadNoEffect(entries)))', 'if (!view)')],
     foundBy: ['that landed gives nothing free'],

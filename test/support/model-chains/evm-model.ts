@@ -78,6 +78,7 @@ export async function modelEvm(): Promise<ModelChain> {
       for (let next; (next = pool.find((waiting) => waiting.transaction.nonce === nonce));) include(next);
     },
     show,
+    hide: ({ proof }) => void receipts.delete(proof.txHash),
     advance: () => undefined,
     close: () => server.close(),
   };

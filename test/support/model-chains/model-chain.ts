@@ -54,6 +54,8 @@ export interface ModelChain {
   submit(signedBytes: string): void;
   /** A transfer that anybody made is in the chain. */
   show(transfer: Paid): void;
+  /** A reorganisation takes it out of the chain. */
+  hide(transfer: Paid): void;
   /** Blocks come; `pick` says how many. */
   advance(pick: number): void;
   close(): Promise<void>;

@@ -163,6 +163,8 @@ export async function modelSolana(): Promise<ModelChain> {
       }
     },
     show: (transfer) => void shown.push(transfer),
+    hide: ({ proof }) =>
+      void shown.splice(0, shown.length, ...shown.filter((one) => one.proof.txHash !== proof.txHash)),
     advance: (pick) => {
       for (let block = 0; block <= pick % 4; block += 1) mine();
     },

@@ -92,6 +92,7 @@ export async function modelTron(): Promise<ModelChain> {
       landed.push({ toAddress, units: BigInt(`0x${call[2]}`), signedBytes });
     },
     show,
+    hide: ({ proof }) => void infos.delete(proof.txHash),
     advance: (pick) => blocks.push((headMs += [3_000, 60_000, 700_000, DAY_MS][pick % 4]!)),
     close: () => server.close(),
   };

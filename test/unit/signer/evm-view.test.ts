@@ -92,6 +92,12 @@ describe('a deposit', () => {
     await expect(view().findDeposit(proof)).rejects.toThrow(/refused eth_getBlockReceipts/);
   });
 
+  it('was paid by whom its log names, whoever sent the transaction', async () => {
+    const [sender, router] = [wallet.collectionAddress('evm', 8), wallet.collectionAddress('evm', 9)];
+    answers['eth_getTransactionReceipt'] = { result: { ...receipt, from: sender, to: router } };
+    expect(await view().findDeposit(proof)).toEqual(found);
+  });
+
   it('is the same bytes in upper case', async () => {
     const { topics, address, data } = log;
     const logs = [{ ...log, topics: topics.map(upper), address: upper(address), data: upper(data) }];
