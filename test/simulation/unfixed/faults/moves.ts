@@ -20,6 +20,7 @@ export const MOVES_FAULTS: readonly Unfixed[] = [
     changes: [
       { file: DEPOSITS, from: 'own.hasSigned(txHash)', to: 'false' },
       { file: DEPOSITS, from: 'const isOwn = own.isAddress(toAddress) ||', to: 'const isOwn = false &&' },
+      { file: DEPOSITS, from: 'return accountRefusal(order, parts) ??', to: 'return' },
     ],
   },
   unfixed(
