@@ -26,7 +26,7 @@ export const MOVES_FAULTS: readonly Unfixed[] = [
   unfixed(
     'money of the treasury pays an order',
     '--focus misplace --network bsc --profile embedded',
-    'state-machines/checkout-session/session.decider.ts',
+    'state-machines/checkout-session/deposits.decider.ts',
     "isOwn === true ? 'own' : kindOf(context, facts)",
     'kindOf(context, facts)',
   ),
@@ -34,7 +34,7 @@ export const MOVES_FAULTS: readonly Unfixed[] = [
     'the money of a payment that landed is given free',
     `${ATTACKED} --network bsc`,
     OUTGOING,
-    'if (!view || !(await view.hadNoEffect(entries)))',
+    'if (!view || !(await view.hadNoEffect(entries, seenIn)))',
     'if (!view)',
   ),
   unfixed(
