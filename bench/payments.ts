@@ -50,7 +50,7 @@ interface Phase {
   readonly clockUs: readonly [number, number];
 }
 
-interface World {
+export interface World {
   readonly candidate: Candidate;
   readonly shop: Shop;
   readonly chains: readonly ShopChain[];

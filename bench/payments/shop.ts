@@ -92,7 +92,7 @@ export class Shop {
     const deliveredBefore = await this.delivered();
     const payments: Payment[] = [];
     const drive = async (): Promise<void> => {
-      while (this.paid.length + payments.length < target) payments.push(await this.#create(0));
+      while (this.paid.length + payments.length < target) payments.push(await this.create(0));
     };
     const target = this.paid.length + count;
     await Promise.all(Array.from({ length: CONNECTIONS }, drive));
@@ -109,7 +109,7 @@ export class Shop {
 
   async createAndPay(): Promise<void> {
     const at = this.#asked % this.#chains.length;
-    const payment = await this.#create(at);
+    const payment = await this.create(at);
     this.#waiting[at]!.push(payment);
     this.paid.push(payment.reference);
     if (this.paid.length % LIST_EVERY === 0) await this.listed(this.#merchants[this.#asked % this.#merchants.length]!);
@@ -148,7 +148,8 @@ export class Shop {
     }
   }
 
-  async #create(at: number): Promise<Payment> {
+  /** A session of an order, and what pays it on the chain at this place. */
+  async create(at: number): Promise<Payment> {
     const merchant = this.#merchants[this.#asked++ % this.#merchants.length]!;
     const order = {
       amount: '10.00',

@@ -2,7 +2,7 @@ import type { DomainEvent, EventOf } from '../../src/domain/events/domain-event.
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
-import type { Mode } from '../../src/domain/values/ids.ts';
+import type { Mode, SessionId } from '../../src/domain/values/ids.ts';
 import { DEPOSIT_WALLETS } from '../../src/domain/money/ledger.ts';
 import { rememberingLast } from '../../src/domain/values/memoized.ts';
 import { signedAmountOf } from '../../src/domain/money/money.ts';
@@ -14,7 +14,7 @@ import {
   TREASURY_PREFIX,
 } from '../../src/domain/values/streams.ts';
 import { ofRows, type Projection, type RowReader, type RowRef } from '../../src/ports/read-model/projection.ts';
-import { putRow, type RowChange } from '../../src/ports/read-model/read-model.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model/read-model.ts';
 import { accumulate, rowsOf, type OwnedDraft } from './accumulate.ts';
 import { bookAdjustment } from './adjustment-postings.ts';
 import { bookSessionEvent } from './postings.ts';
@@ -40,7 +40,13 @@ import {
 } from './rows.ts';
 import { bookTreasuryEvent, placesOf, type AddressAndCoin } from './treasury-postings.ts';
 import { bookTransferEvent } from './transfer-postings.ts';
-import { LEDGER_SESSIONS_TABLE } from './session-books.ts';
+import {
+  LEDGER_DEPOSITS_TABLE,
+  LEDGER_SESSIONS_TABLE,
+  namedDeposits,
+  type BookedDeposit,
+  type SessionBooksRow,
+} from './session-books.ts';
 import { isOfAdjustments, isOfSession, isOfTransfer, isOfTreasury } from '../../src/domain/events/of-streams.ts';
 import { must } from '../../src/domain/values/must.ts';
 
@@ -54,6 +60,7 @@ export const ledger: Projection = {
   streamPrefixes: ['session-', TREASURY_PREFIX, TRANSFER_PREFIX, ADJUSTMENTS_PREFIX, 'ledger-periods-'],
   tables: [
     LEDGER_SESSIONS_TABLE,
+    LEDGER_DEPOSITS_TABLE,
     LEDGER_ENTRIES_TABLE,
     LEDGER_PLACES_TABLE,
     LEDGER_BOOKS_TABLE,
@@ -84,10 +91,18 @@ function needs(stored: StoredEvent<DomainEvent>): readonly RowRef[] {
   const sessionId = sessionOfStream(stored.stream);
   if (sessionId !== null) {
     const ref: RowRef = { table: LEDGER_SESSIONS_TABLE, key: sessionId };
-    return [stored.event.type === 'SessionCreated' ? { ...ref, isNew: true } : ref, ...MODE_REFS];
+    if (stored.event.type === 'SessionCreated') return [{ ...ref, isNew: true }, ...MODE_REFS];
+    return [ref, ...(isOfSession(stored) ? namedDeposits(stored.event) : []).map(ofSession(sessionId)), ...MODE_REFS];
   }
   return isOfTreasury(stored) ? [...MODE_REFS, ...placesOf(stored.event).map(addressRef)] : MODE_REFS;
 }
+
+const ofSession =
+  (sessionId: SessionId) =>
+  (depositKey: string): { readonly table: Table<BookedDeposit>; readonly key: string } => ({
+    table: LEDGER_DEPOSITS_TABLE,
+    key: `${sessionId}/${depositKey}`,
+  });
 
 const addressRef = ({ mode, network, coin, address }: AddressAndCoin) => ({
   table: LEDGER_ADDRESSES_TABLE,
@@ -118,7 +133,14 @@ interface Booking {
 }
 
 /** `needsThen` and `apply` ask for the same event consecutively. */
-const bookedOf = rememberingLast(bookSessionEvent);
+const bookedOf = rememberingLast(
+  (row: SessionBooksRow | null, event: SessionEvent, entry: string, ...deposits: readonly (BookedDeposit | null)[]) => {
+    const known = namedDeposits(event).flatMap((key, at) => (deposits[at] ? [[key, deposits[at]] as const] : []));
+    const before = row && { ...row, deposits: Object.fromEntries(known) };
+    const booked = bookSessionEvent(before, event, entry);
+    return { ...booked, isChanged: booked.books !== before };
+  },
+);
 
 /** The entries of an event and the session state to remember. Null for an event without money. */
 function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking | null {
@@ -129,10 +151,17 @@ function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking |
 }
 
 function sessionBookingOf(stored: StoredEvent<SessionEvent>, read: RowReader): Booking {
+  const { event } = stored;
   const id = must(sessionOfStream(stored.stream));
-  const before = read(LEDGER_SESSIONS_TABLE, id);
-  const { books, draft, further } = bookedOf(before, stored.event, stored.id);
-  const { mode, merchantId, sessionId, orderId } = books;
+  const refs = namedDeposits(event).map(ofSession(id));
+  const known = refs.map(({ table, key }) => read(table, key));
+  const { books, draft, further, isChanged } = bookedOf(read(LEDGER_SESSIONS_TABLE, id), event, stored.id, ...known);
+  const { deposits, ...row } = books;
+  const { mode, merchantId, sessionId, orderId } = row;
+  const changed = namedDeposits(event).flatMap((depositKey, at) => {
+    const deposit = deposits[depositKey];
+    return deposit && deposit !== known[at] ? [putRow(LEDGER_DEPOSITS_TABLE, must(refs[at]).key, deposit)] : [];
+  });
   return {
     entries: [...given(draft), ...(further ?? [])].map((each) => ({
       mode,
@@ -141,7 +170,7 @@ function sessionBookingOf(stored: StoredEvent<SessionEvent>, read: RowReader): B
       orderId,
       draft: each,
     })),
-    memory: books === before ? [] : [putRow(LEDGER_SESSIONS_TABLE, id, books)],
+    memory: isChanged ? [putRow(LEDGER_SESSIONS_TABLE, id, row), ...changed] : [],
   };
 }
 

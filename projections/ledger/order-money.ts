@@ -2,7 +2,7 @@ import { payableTo, unappliedOf, type Posting } from '../../src/domain/money/led
 import { amountOf, formatAmount, type Coin, least, most } from '../../src/domain/money/money.ts';
 import { NETWORKS, type Network } from '../../src/domain/networks/networks.ts';
 import { timeOf, type Booking } from './entry.ts';
-import { pocketOf, takenFrom, withPocket, type BookedDeposit, type SessionBooks } from './session-books.ts';
+import { pocketOf, takenFrom, withPocket, type SessionBooks } from './session-books.ts';
 import { must } from '../../src/domain/values/must.ts';
 
 /*
@@ -86,38 +86,14 @@ function apply({ books, postings }: Moved, network: Network, units: bigint): Mov
  * Unapplied money without deposits that were set aside and then left the chain. Those are between the operator and the
  * inbox; neither the order nor a refund depends on them.
  */
-export function ownUnapplied(books: SessionBooks, network: Network, coin: Coin): bigint {
-  const lost = Object.values(books.deposits).map((deposit) =>
-    deposit.network === network ? lostAside(deposit, coin) : 0n,
-  );
-  return lost.reduce((sum, units) => sum + units, pocketOf(books, network, coin).unapplied);
+export function ownUnapplied(books: Pick<SessionBooks, 'pockets'>, network: Network, coin: Coin): bigint {
+  const { unapplied, lostAside } = pocketOf(books, network, coin);
+  return unapplied + lostAside;
 }
 
 /** Whether a deposit can never pay the session's order. */
 export const isOthers = ({ deposits, lateCredits }: SessionBooks, depositKey: string): boolean =>
   lateCredits?.[depositKey] !== undefined ||
   (deposits[depositKey] !== undefined && deposits[depositKey].kind !== 'on_time');
-
-/** Unapplied money of such deposits that refunds have not taken. Negative if the chain reverted refunded money. */
-export function othersMoney(books: SessionBooks, network: Network, coin: Coin): bigint {
-  const { deposits, lateCredits = {}, legs } = books;
-  const others = Object.values(deposits).filter(
-    ({ kind, entry, aside }) => kind !== 'on_time' && kind !== 'own' && entry !== null && aside === undefined,
-  );
-  const of = (list: readonly Pick<BookedDeposit, 'network' | 'coin' | 'amount'>[]): bigint =>
-    list.reduce(
-      (sum, each) => (each.network === network && each.coin === coin ? sum + amountOf(each.amount) : sum),
-      0n,
-    );
-  const taken = Object.values(legs).map((leg) => ({ ...leg, amount: leg.fromOthers }));
-  return of(others) + of(Object.values(lateCredits)) - of(taken);
-}
-
-/** A reorganisation may have replaced the transfer by another. */
-function lostAside({ aside, entry, coin, amount }: BookedDeposit, ofCoin: Coin): bigint {
-  if (aside?.coin !== ofCoin) return 0n;
-  const isThere = entry !== null && coin === ofCoin;
-  return most(amountOf(aside.amount) - (isThere ? amountOf(amount) : 0n), 0n);
-}
 
 const appliedOn = ({ order }: SessionBooks, network: Network): bigint => amountOf(must(order).applied[network] ?? '0');

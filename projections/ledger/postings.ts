@@ -16,7 +16,7 @@ import { amountOf, formatAmount, least, most } from '../../src/domain/money/mone
 import { NATIVE_COIN, type Network } from '../../src/domain/networks/networks.ts';
 import type { Booking } from './entry.ts';
 import { fiatValueOf } from './fiat-value.ts';
-import { isOthers, othersMoney, ownUnapplied, payOrder, withOrderMoney } from './order-money.ts';
+import { isOthers, ownUnapplied, payOrder, withOrderMoney } from './order-money.ts';
 import { withServiceFee } from './service-fee.ts';
 import { credited, creditReversed, putBack, setAside } from './transfer-postings.ts';
 import {
@@ -24,6 +24,7 @@ import {
   legKey,
   openSessionBooks,
   pocketOf,
+  withDeposit,
   withPocket,
   withUnapplied,
   type BookedDeposit,
@@ -99,7 +100,7 @@ function seen(books: SessionBooks, data: Data<'DepositDetected'>): Booking {
     ...(aside !== undefined && { aside }),
   };
   return {
-    books: { ...books, deposits: { ...books.deposits, [depositKey]: deposit } },
+    books: withDeposit(books, depositKey, deposit),
     draft: {
       kind: 'deposit_seen',
       postings: [],
@@ -122,8 +123,7 @@ function confirmed(
   const post = on(network, coin);
   return {
     books: {
-      ...withUnapplied(books, { ...deposit, kind }, units),
-      deposits: { ...books.deposits, [depositKey]: { ...deposit, kind, entry } },
+      ...withDeposit(withUnapplied(books, { ...deposit, kind }, units), depositKey, { ...deposit, kind, entry }),
       onTimeAtSec: kind === 'on_time' ? Math.max(books.onTimeAtSec ?? 0, blockTimeSec) : books.onTimeAtSec,
     },
     draft: {
@@ -143,17 +143,17 @@ const ownerOf = ({ merchantId }: SessionBooks, kind: BookedDeposit['kind']): str
 function reverted(books: SessionBooks, { depositKey }: Data<'DepositReverted'>): Booking {
   const deposit = depositIn(books, depositKey);
   const { network, coin, amount, toAddress, entry } = deposit;
-  const deposits = { ...books.deposits, [depositKey]: { ...deposit, entry: null } };
+  const without = withDeposit(books, depositKey, { ...deposit, entry: null });
   if (entry === null) {
     return {
-      books: { ...books, deposits },
+      books: without,
       draft: { kind: 'deposit_lost', postings: [], evidence: evidenceOf(deposit), memo: { network, coin, amount } },
     };
   }
   const units = amountOf(amount);
   const post = on(network, coin);
   return {
-    books: withUnapplied({ ...books, deposits }, deposit, -units),
+    books: withUnapplied(without, deposit, -units),
     draft: {
       kind: 'deposit_reversed',
       postings: [post(DEPOSIT_WALLETS, -units, toAddress), post(ownerOf(books, deposit.kind), units)],
@@ -202,7 +202,7 @@ function reserveLeg(books: SessionBooks, refundId: string, { legId, network, coi
     (sum, part) => (isOthers(books, part.depositKey) ? sum + amountOf(part.amount) : sum),
     0n,
   );
-  const over = most(ownUnapplied(books, network, coin) - most(othersMoney(books, network, coin), 0n), 0n);
+  const over = most(ownUnapplied(books, network, coin) - most(pocket.others, 0n), 0n);
   const fromPayable = least(most(units - fromOthers - over, 0n), most(pocket.payable, 0n));
   const fromUnapplied = units - fromPayable;
   const leg: BookedLeg = {
@@ -213,6 +213,7 @@ function reserveLeg(books: SessionBooks, refundId: string, { legId, network, coi
     ...pocket,
     unapplied: pocket.unapplied - fromUnapplied,
     payable: pocket.payable - fromPayable,
+    others: pocket.others - fromOthers,
   });
   return { books: withLeg(after, refundId, legId, leg), postings: reservation(books, leg, 1n) };
 }
@@ -274,6 +275,7 @@ function released(books: SessionBooks, { refundId, legId, networkFee }: Data<'Re
     ...pocket,
     unapplied: pocket.unapplied + fromUnapplied,
     payable: pocket.payable + fromPayable,
+    others: pocket.others + amountOf(leg.fromOthers),
   });
   return {
     books: withLeg(after, refundId, legId, { ...leg, fromOthers: '0' }),

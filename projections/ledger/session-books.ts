@@ -1,14 +1,16 @@
 import { COIN_MAX_DECIMALS } from '../../src/domain/money/currencies.ts';
 import type { CoinChosen } from '../../src/domain/events/coin-events.ts';
-import type { DepositKind, SessionCreated } from '../../src/domain/events/session-events.ts';
+import type { DepositKind, SessionCreated, SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { MerchantId, Mode, SessionId } from '../../src/domain/values/ids.ts';
-import { formatAmount, signedAmountOf, type Coin } from '../../src/domain/money/money.ts';
+import { amountOf, formatAmount, most, signedAmountOf, type Coin } from '../../src/domain/money/money.ts';
 import { NETWORKS, type Network } from '../../src/domain/networks/networks.ts';
 import type { Table } from '../../src/ports/read-model/read-model.ts';
 
 /* The state of a session that later postings need and that cannot be looked up elsewhere. */
 
-export const LEDGER_SESSIONS_TABLE: Table<SessionBooks> = 'ledger-sessions@1';
+export const LEDGER_SESSIONS_TABLE: Table<SessionBooksRow> = 'ledger-sessions@1';
+/** Its deposits, by session and deposit key: an event reads and writes only those that it names. */
+export const LEDGER_DEPOSITS_TABLE: Table<BookedDeposit> = 'ledger-deposits@1';
 
 export interface BookedDeposit {
   readonly network: Network;
@@ -30,6 +32,10 @@ export interface Pocket {
   readonly payable: string;
   /** Final money that can pay the order. */
   readonly onTime: string;
+  /** Unapplied money of deposits that can never pay it, less what refunds took. Negative if refunded money was reverted. */
+  readonly others: string;
+  /** Money of deposits that were set aside and then left the chain. */
+  readonly lostAside: string;
 }
 
 export interface BookedLeg {
@@ -72,6 +78,7 @@ export interface SessionBooks {
   /** The locked rate; null if the currency is the coin. */
   readonly rate: string | null;
   readonly coin: Coin;
+  /** At least those that the event names. */
   readonly deposits: Readonly<Record<string, BookedDeposit>>;
   /** By network and coin. */
   readonly pockets: Readonly<Record<string, Pocket>>;
@@ -87,6 +94,15 @@ export interface SessionBooks {
   readonly order?: BookedOrder;
   /** Absent without a service fee. */
   readonly serviceFee?: BookedServiceFee;
+}
+
+export type SessionBooksRow = Omit<SessionBooks, 'deposits'>;
+
+/** The deposits whose rows an event needs. */
+export function namedDeposits({ type, data }: SessionEvent): readonly string[] {
+  if ('depositKey' in data) return [data.depositKey];
+  if (type !== 'RefundRequested') return [];
+  return [...new Set(data.legs.flatMap(({ takenFrom }) => takenFrom.map(({ depositKey }) => depositKey)))];
 }
 
 export function openSessionBooks(data: SessionCreated['data']): SessionBooks {
@@ -131,17 +147,19 @@ export const inCoin = (
 const pocketKey = (network: Network, coin: Coin): string => `${network}/${coin}`;
 export const legKey = (refundId: string, legId: string): string => `${refundId}/${legId}`;
 
-const EMPTY: Pocket = { unapplied: '0', payable: '0', onTime: '0' };
+const EMPTY: Pocket = { unapplied: '0', payable: '0', onTime: '0', others: '0', lostAside: '0' };
 
-export interface PocketUnits {
-  readonly unapplied: bigint;
-  readonly payable: bigint;
-  readonly onTime: bigint;
-}
+export type PocketUnits = { readonly [Part in keyof Pocket]: bigint };
 
-export function pocketOf(books: SessionBooks, network: Network, coin: Coin): PocketUnits {
-  const { unapplied, payable, onTime } = books.pockets[pocketKey(network, coin)] ?? EMPTY;
-  return { unapplied: signedAmountOf(unapplied), payable: signedAmountOf(payable), onTime: signedAmountOf(onTime) };
+export function pocketOf(books: Pick<SessionBooks, 'pockets'>, network: Network, coin: Coin): PocketUnits {
+  const pocket = books.pockets[pocketKey(network, coin)] ?? EMPTY;
+  return {
+    unapplied: signedAmountOf(pocket.unapplied),
+    payable: signedAmountOf(pocket.payable),
+    onTime: signedAmountOf(pocket.onTime),
+    others: signedAmountOf(pocket.others),
+    lostAside: signedAmountOf(pocket.lostAside),
+  };
 }
 
 export function withPocket(books: SessionBooks, network: Network, coin: Coin, pocket: PocketUnits): SessionBooks {
@@ -149,8 +167,33 @@ export function withPocket(books: SessionBooks, network: Network, coin: Coin, po
     unapplied: formatAmount(pocket.unapplied, 0),
     payable: formatAmount(pocket.payable, 0),
     onTime: formatAmount(pocket.onTime, 0),
+    others: formatAmount(pocket.others, 0),
+    lostAside: formatAmount(pocket.lostAside, 0),
   };
   return { ...books, pockets: { ...books.pockets, [pocketKey(network, coin)]: text } };
+}
+
+/** The deposit as it is now, and the sums that follow from it. */
+export function withDeposit(books: SessionBooks, depositKey: string, deposit: BookedDeposit): SessionBooks {
+  const before = books.deposits[depositKey];
+  const without = before ? counted(books, before, -1n) : books;
+  return { ...counted(without, deposit, 1n), deposits: { ...books.deposits, [depositKey]: deposit } };
+}
+
+/** Adds what a deposit is to the sums (`sign` 1) or takes it out (-1). */
+function counted(books: SessionBooks, deposit: BookedDeposit, sign: 1n | -1n): SessionBooks {
+  const { network, coin, kind, entry, aside } = deposit;
+  const units = amountOf(deposit.amount);
+  if (aside === undefined) {
+    if (entry === null || kind === 'on_time' || kind === 'own') return books;
+    const pocket = pocketOf(books, network, coin);
+    return withPocket(books, network, coin, { ...pocket, others: pocket.others + sign * units });
+  }
+  // A reorganisation may have replaced the transfer by another.
+  const lost = most(amountOf(aside.amount) - (entry !== null && coin === aside.coin ? units : 0n), 0n);
+  if (lost === 0n) return books;
+  const pocket = pocketOf(books, network, aside.coin);
+  return withPocket(books, network, aside.coin, { ...pocket, lostAside: pocket.lostAside + sign * lost });
 }
 
 /** Distributes an amount that pays the order over networks: one after another, each up to its final money. */

@@ -10,7 +10,14 @@ import {
 } from '../../src/domain/money/ledger.ts';
 import { amountOf } from '../../src/domain/money/money.ts';
 import type { Booking, EntryDraft } from './entry.ts';
-import { pocketOf, withPocket, type BookedDeposit, type PocketUnits, type SessionBooks } from './session-books.ts';
+import {
+  pocketOf,
+  withDeposit,
+  withPocket,
+  type BookedDeposit,
+  type PocketUnits,
+  type SessionBooks,
+} from './session-books.ts';
 
 /*
  * Unmatched transfers in the books: money that leaves a session goes through `liabilities:unmatched`, and from there to
@@ -45,7 +52,7 @@ export function setAside(books: SessionBooks, { depositKey }: Data<'DepositSetAs
     movedBy(pocketOf(books, network, coin), -units, kind === 'on_time' ? -units : 0n),
   );
   return {
-    books: { ...after, deposits: { ...books.deposits, [depositKey]: { ...deposit, aside: { entry, coin, amount } } } },
+    books: withDeposit(after, depositKey, { ...deposit, aside: { entry, coin, amount } }),
     draft: {
       kind: 'transfer_set_aside',
       postings: [at(deposit, unappliedOf(books.merchantId), units), at(deposit, UNMATCHED, -units)],
@@ -70,7 +77,7 @@ export function putBack(books: SessionBooks, { depositKey }: Data<'DepositPutBac
     movedBy(pocketOf(unapplied, network, coin), 0n, canPay ? amountOf(deposit.amount) : 0n),
   );
   return {
-    books: { ...after, deposits: { ...books.deposits, [depositKey]: deposit } },
+    books: withDeposit(after, depositKey, deposit),
     draft: {
       kind: 'transfer_put_back',
       postings: [at(money, UNMATCHED, units), at(money, unappliedOf(books.merchantId), -units)],
@@ -94,6 +101,7 @@ export function credited(books: SessionBooks, data: Data<'TransferCredited'>, en
   const after = withPocket(books, network, coin, {
     ...{ ...pocket, unapplied: pocket.unapplied + units },
     onTime: canPay ? pocket.onTime + units : pocket.onTime,
+    others: canPay ? pocket.others : pocket.others + units,
   });
   return {
     books: {
@@ -120,10 +128,11 @@ export function creditReversed(
   if (entry === undefined) throw new Error(`transfer ${depositKey} was never credited`);
   const units = amountOf(amount);
   const pocket = pocketOf(books, network, coin);
-  const onTime = kind === 'on_time' ? pocket.onTime - units : pocket.onTime;
+  const canPay = kind === 'on_time';
+  const [onTime, others] = canPay ? [pocket.onTime - units, pocket.others] : [pocket.onTime, pocket.others - units];
   return {
     books: {
-      ...withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied - units, onTime }),
+      ...withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied - units, onTime, others }),
       credits,
       lateCredits,
     },

@@ -9,6 +9,8 @@ import {
   type SessionState,
 } from '../../state-machines/checkout-session/session.decider.ts';
 import { coverOf } from '../../state-machines/checkout-session/refund-cover.ts';
+import { sessionStream } from '../../src/domain/values/streams.ts';
+import { MemoryBooks } from '../support/books.ts';
 import { countedWork } from '../support/counted-work.ts';
 import { runsOf } from '../support/runs.ts';
 import {
@@ -18,6 +20,7 @@ import {
   depositReverted,
   EXPIRES_AT,
   refundCommand,
+  SESSION_ID,
 } from '../support/session-facts.ts';
 
 /** What strangers can do to one address, in some proportion. */
@@ -63,7 +66,22 @@ function run(commands: readonly SessionCommand[]): { state: SessionState; events
 /** Twice the deposits may take twice the work, and a little for what is sorted. */
 const TWICE = 2.2;
 
+/** Bytes of the rows that the books write for it, each time an event is booked. */
+function bookedBytes(events: readonly SessionEvent[]): number {
+  const books = new MemoryBooks();
+  for (const [at, event] of events.entries()) books.take(sessionStream(SESSION_ID), event, at);
+  return books.writtenBytes;
+}
+
 describe('the work for a session with many deposits', () => {
+  it('grows with their number in the books: rows and what is written', () => {
+    const crowd = { amount: '1.00', coin: 'USDT', late: false, payers: 2, reverts: true } as const;
+    const [once, twice] = [40, 80].map((number) => run(commandsOf(number, crowd)).events);
+    expect(bookedBytes(twice!)).toBeLessThan(TWICE * bookedBytes(once!));
+    const [few, many] = [once!, twice!].map((events) => countedWork(() => bookedBytes(events)));
+    expect(many!).toBeLessThan(TWICE * few! + 50);
+  });
+
   it('grows with their number, whatever they are: decided, replayed and refunded', () => {
     fc.assert(
       fc.property(crowd, (drawn) => {

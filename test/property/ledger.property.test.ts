@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SessionState } from '../../state-machines/checkout-session/session.decider.ts';
 import { addressKey, balanceKey, LEDGER_ADDRESSES_TABLE, type EntryRow } from '../../projections/ledger/rows.ts';
-import { LEDGER_SESSIONS_TABLE, type SessionBooks } from '../../projections/ledger/session-books.ts';
+import {
+  LEDGER_DEPOSITS_TABLE,
+  LEDGER_SESSIONS_TABLE,
+  type BookedDeposit,
+  type SessionBooksRow,
+} from '../../projections/ledger/session-books.ts';
 import {
   DEPOSIT_WALLETS,
   merchantAccountOf,
@@ -123,6 +128,26 @@ function withComeback({ entries, states }: ReturnType<typeof historyOf>): Histor
   return after;
 }
 
+/** By walking over everything: what deposits that cannot pay have left, and what left the chain while it was set aside. */
+function plainPocket(row: SessionBooksRow, deposits: readonly BookedDeposit[], place: string): [bigint, bigint] {
+  const at = ({ network, coin }: { readonly network: string; readonly coin: string }): string => `${network}/${coin}`;
+  const sum = (amounts: readonly string[]): bigint => amounts.reduce((total, amount) => total + amountOf(amount), 0n);
+  const others = deposits.filter(
+    (one) => one.kind !== 'on_time' && one.kind !== 'own' && one.entry !== null && !one.aside && at(one) === place,
+  );
+  const late = Object.values(row.lateCredits ?? {}).filter((one) => at(one) === place);
+  const legs = Object.values(row.legs).filter((one) => at(one) === place);
+  const lost = deposits.flatMap(({ network, coin, amount, entry, aside }) => {
+    if (!aside || at({ network, coin: aside.coin }) !== place) return [];
+    const left = amountOf(aside.amount) - (entry !== null && coin === aside.coin ? amountOf(amount) : 0n);
+    return left > 0n ? [left] : [];
+  });
+  return [
+    sum([...others, ...late].map(({ amount }) => amount)) - sum(legs.map(({ fromOthers }) => fromOthers)),
+    lost.reduce((total, units) => total + units, 0n),
+  ];
+}
+
 /**
  * What the operator must have of each session, told by the session's own machine: a fee for as long as it is paid and
  * not reversed.
@@ -214,6 +239,34 @@ describe('the books', () => {
     );
   });
 
+  it('keep sums of a session that agree with its deposits, refunds and attached transfers', () => {
+    let others = 0;
+    let lost = 0;
+    fc.assert(
+      fc.property(history, fc.boolean(), ({ entries, states }, comesBack) => {
+        const books = new MemoryBooks();
+        for (const entry of comesBack ? withComeback({ entries, states }) : entries) {
+          books.takeEntry(entry);
+          const id = sessionIdOf(entry.session);
+          const row = books.tables.get(LEDGER_SESSIONS_TABLE)?.get(id) as SessionBooksRow | undefined;
+          if (!row) continue;
+          const deposits = [...(books.tables.get(LEDGER_DEPOSITS_TABLE) ?? [])].flatMap(([key, deposit]) =>
+            key.startsWith(`${id}/`) ? [deposit as unknown as BookedDeposit] : [],
+          );
+          for (const [place, pocket] of Object.entries(row.pockets)) {
+            const plain = plainPocket(row, deposits, place);
+            expect([place, signedAmountOf(pocket.others), signedAmountOf(pocket.lostAside)]).toEqual([place, ...plain]);
+            others += plain[0] === 0n ? 0 : 1;
+            lost += plain[1] === 0n ? 0 : 1;
+          }
+        }
+      }),
+      { numRuns: runsOf(100) },
+    );
+    expect(others).toBeGreaterThan(0);
+    expect(lost).toBeGreaterThan(0);
+  });
+
   it('never hold a negative amount of an order or more than its due, whatever is refunded, reverted, set aside and put back', () => {
     fc.assert(
       fc.property(history, fc.boolean(), ({ entries, states }, comesBack) => {
@@ -221,7 +274,7 @@ describe('the books', () => {
         for (const entry of comesBack ? withComeback({ entries, states }) : entries) {
           books.takeEntry(entry);
           const { pockets, order, coin } = books
-            .rows<SessionBooks>(LEDGER_SESSIONS_TABLE)
+            .rows<SessionBooksRow>(LEDGER_SESSIONS_TABLE)
             .find(({ sessionId }) => sessionId === sessionIdOf(entry.session))!;
           let held = 0n;
           for (const [pocket, { payable }] of Object.entries(pockets)) {
@@ -235,7 +288,7 @@ describe('the books', () => {
         // What a merchant may be settled is never a stranger's money.
         for (const [index, { context }] of states) {
           const row = books
-            .rows<SessionBooks>(LEDGER_SESSIONS_TABLE)
+            .rows<SessionBooksRow>(LEDGER_SESSIONS_TABLE)
             .find(({ sessionId }) => sessionId === sessionIdOf(index));
           const payable = Object.values(row?.pockets ?? {}).reduce(
             (sum, pocket) => sum + signedAmountOf(pocket.payable),

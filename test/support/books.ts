@@ -23,6 +23,8 @@ import type { RowReader } from '../../src/ports/read-model/projection.ts';
 /** The ledger projection over rows in memory, one event at a time, with every row it did not name refused. */
 export class MemoryBooks {
   readonly tables = new Map<string, Map<string, StoredRow>>();
+  /** Characters of all rows, each time that one is put. */
+  writtenBytes = 0;
   #events = 0;
 
   /** Takes an event of a stream, at its own position. */
@@ -51,7 +53,9 @@ export class MemoryBooks {
     for (const change of ledger.apply(stored, read)) {
       if (change.op !== 'put') throw new Error('the books only ever put rows');
       const rows = this.tables.get(change.table) ?? new Map<string, StoredRow>();
-      this.tables.set(change.table, rows.set(change.key, JSON.parse(JSON.stringify(change.row)) as StoredRow));
+      const text = JSON.stringify(change.row);
+      this.writtenBytes += text.length;
+      this.tables.set(change.table, rows.set(change.key, JSON.parse(text) as StoredRow));
     }
     return stored;
   }

@@ -13,7 +13,7 @@ import {
   LEDGER_SUMS_TABLE,
   type EntryRow,
 } from '../../../projections/ledger/rows.ts';
-import { LEDGER_SESSIONS_TABLE } from '../../../projections/ledger/session-books.ts';
+import { LEDGER_DEPOSITS_TABLE, LEDGER_SESSIONS_TABLE } from '../../../projections/ledger/session-books.ts';
 import { LedgerBalances, type AccountBalance } from '../ledger/balances.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { must } from '../../domain/values/must.ts';
@@ -27,7 +27,7 @@ const WRITE_ONLY: ReadonlySet<string> = new Set([LEDGER_ENTRIES_TABLE, LEDGER_PL
  */
 export class LedgerAgain {
   readonly #rows = new Map<string, Map<string, Row>>();
-  /** Tables with a row per session or address. */
+  /** Tables with a row per session, deposit or address. */
   readonly #large: ReadonlyMap<string, KeyedMemory<Row>>;
   readonly #balances: LedgerBalances;
   /**
@@ -41,7 +41,9 @@ export class LedgerAgain {
   /** `onEntry` is called with every entry in booking order. */
   constructor(memory: MakeKeyedMemory, onEntry: (entry: EntryRow) => void = () => undefined) {
     this.#onEntry = onEntry;
-    this.#large = new Map([LEDGER_SESSIONS_TABLE, LEDGER_ADDRESSES_TABLE].map((table) => [table, memory<Row>()]));
+    this.#large = new Map(
+      [LEDGER_SESSIONS_TABLE, LEDGER_DEPOSITS_TABLE, LEDGER_ADDRESSES_TABLE].map((table) => [table, memory<Row>()]),
+    );
     this.#entries = memory<true>();
     this.#balances = new LedgerBalances(new RowsInMemory(this.#rows));
   }

@@ -18,7 +18,13 @@ import { leafHash } from '../../runtime/merkle/tree.ts';
 import { adjustmentPostings } from '../../../projections/ledger/adjustment-postings.ts';
 import { bookSessionEvent } from '../../../projections/ledger/postings.ts';
 import { ownUnapplied } from '../../../projections/ledger/order-money.ts';
-import { legKey, type SessionBooks } from '../../../projections/ledger/session-books.ts';
+import {
+  legKey,
+  namedDeposits,
+  type BookedDeposit,
+  type SessionBooks,
+  type SessionBooksRow,
+} from '../../../projections/ledger/session-books.ts';
 import { bookTransferEvent } from '../../../projections/ledger/transfer-postings.ts';
 import { bookTreasuryEvent } from '../../../projections/ledger/treasury-postings.ts';
 import { agreedTo, APPROVALS_NEEDED } from '../approvals/count.ts';
@@ -33,7 +39,8 @@ import { must } from '../../domain/values/must.ts';
 const BOOKED = [SESSION_PREFIX, ADJUSTMENTS_PREFIX, TREASURY_PREFIX, TRANSFER_PREFIX];
 const isCompleted = isStep(OWED_MOVES, 'Completed');
 const isFailed = isStep(OWED_MOVES, 'Failed');
-const isBooks = holding<SessionBooks>('sessionId', 'mode');
+const isBooks = holding<SessionBooksRow>('sessionId', 'mode');
+const isDeposit = holding<BookedDeposit>('network', 'amount');
 
 /**
  * What each merchant, and the accounts of unmatched transfers and of unknown senders of native coin, are owed, by network and coin. The signer
@@ -48,6 +55,8 @@ export class LedgerAccounts {
   #open: Buffer[] = [];
   /** As text, which takes a third of the memory of records. */
   readonly #sessions = new Map<string, string>();
+  /** By stream and deposit key, so that an event of a busy session costs no more than another. */
+  readonly #deposits = new Map<string, string>();
   readonly #owed = new Map<string, bigint>();
   /** Native coin at collection addresses in 10^-18 units. Fees beyond it were paid from outside funds. */
   readonly #held = new Map<string, bigint>();
@@ -223,13 +232,29 @@ export class LedgerAccounts {
   }
 
   #bookSession(stream: string, event: SessionEvent, eventId: string): void {
-    const known = this.#sessions.get(stream);
-    const before = known === undefined ? null : readWritten(known, isBooks);
+    const before = this.#booksOf(stream, namedDeposits(event));
     const { books, draft, further = [] } = bookSessionEvent(before, event, eventId);
-    if (books !== before) this.#sessions.set(stream, JSON.stringify(books));
+    if (books !== before) this.#keep(stream, books);
     this.#followRefund(stream, event, books);
     this.#unmatched.follow(books.mode, event);
     for (const each of [...(draft ? [draft] : []), ...further]) this.#post(books.mode, each.postings);
+  }
+
+  /** The books of the session with these deposits; null before its first event. */
+  #booksOf(stream: string, depositKeys: readonly string[]): SessionBooks | null {
+    const known = this.#sessions.get(stream);
+    if (known === undefined) return null;
+    const deposits = depositKeys.flatMap((key) => {
+      const deposit = this.#deposits.get(`${stream} ${key}`);
+      return deposit === undefined ? [] : [[key, readWritten(deposit, isDeposit)] as const];
+    });
+    return { ...readWritten(known, isBooks), deposits: Object.fromEntries(deposits) };
+  }
+
+  #keep(stream: string, { deposits, ...row }: SessionBooks): void {
+    this.#sessions.set(stream, JSON.stringify(row));
+    for (const [key, deposit] of Object.entries(deposits))
+      this.#deposits.set(`${stream} ${key}`, JSON.stringify(deposit));
   }
 
   #followRefund(stream: string, event: SessionEvent, books: SessionBooks): void {
