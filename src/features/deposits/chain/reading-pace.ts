@@ -4,23 +4,38 @@ import type { Block } from '../../../ports/chain/chain.ts';
 const LEAST_BLOCKS = 20;
 /** Of reading; older times count for half. */
 const WINDOW_MS = 60_000;
+/**
+ * Fewer blocks were new since the reading before, which then keeps up however long each takes: what falls behind has
+ * more to read each time.
+ */
+const FEW_NEW = 5;
 
 /** How fast blocks are read, against how fast the chain makes them. */
 export class ReadingPace {
   #blocks = 0;
   #spentMs = 0;
+  #head = -1;
+  #keepsUp = true;
   #since: Block | null = null;
   #last: Block | null = null;
 
-  /** Reads blocks from `from` on. */
+  /** Reads blocks from `from` on, towards the head. */
   async measured<Result extends { readonly lastBlock: Block }>(
     from: number,
+    head: number,
     read: () => Promise<Result>,
   ): Promise<Result> {
+    if (head !== this.#head) this.newHead(head, head - from + 1);
     const begunMs = performance.now();
     const result = await read();
     this.add(result.lastBlock.number - from + 1, performance.now() - begunMs, result.lastBlock);
     return result;
+  }
+
+  /** `unread`: how many blocks up to it were not read when it was first seen. */
+  newHead(head: number, unread: number): void {
+    this.#head = head;
+    this.#keepsUp = unread < FEW_NEW;
   }
 
   /** Blocks were read up to `last` in that time. */
@@ -44,6 +59,7 @@ export class ReadingPace {
     if (since === null || last === null || last.number - since.number < LEAST_BLOCKS) return null;
     if (last.timeSec <= since.timeSec || this.#spentMs === 0) return null;
     const madePerSec = (last.number - since.number) / (last.timeSec - since.timeSec);
-    return this.#blocks / (this.#spentMs / 1000) / madePerSec;
+    const ratio = this.#blocks / (this.#spentMs / 1000) / madePerSec;
+    return this.#keepsUp ? Math.max(1, ratio) : ratio;
   }
 }

@@ -282,7 +282,7 @@ export class ChainWatcher {
     while (must(this.#scanned).number < head.number && !this.#polling.isStopping) {
       const from = must(this.#scanned).number + 1;
       const to = Math.min(head.number, from + this.#options.maxScanBlocks - 1);
-      const result = await this.#pace.measured(from, () => this.#scan(from, to, { head }));
+      const result = await this.#pace.measured(from, head.number, () => this.#scan(from, to, { head }));
       if (!(await this.#checks.follows(must(this.#scanned), result))) return this.#mendFork(head);
       await this.#deposits.intake.observe(result.transfers);
       this.#firstReadings.add(from, result.lastBlock.number, result.providers);
