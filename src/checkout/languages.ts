@@ -11,6 +11,7 @@ import { russian } from './texts/ru.ts';
 import { turkish } from './texts/tr.ts';
 import { vietnamese } from './texts/vi.ts';
 import { chinese } from './texts/zh.ts';
+import { traditionalChinese } from './texts/zh-hant.ts';
 import { preferredLanguage } from '../runtime/http/accept-language.ts';
 
 /** One language of the page. `locale` formats numbers and times; always Latin digits, as wallets show them. */
@@ -27,7 +28,8 @@ const ENGLISH: Language = { code: 'en', name: 'English', locale: 'en', direction
 
 export const LANGUAGES: readonly Language[] = [
   ENGLISH,
-  { code: 'zh', name: '中文', locale: 'zh', direction: 'ltr', texts: chinese },
+  { code: 'zh', name: '简体中文', locale: 'zh', direction: 'ltr', texts: chinese },
+  { code: 'zh-Hant', name: '繁體中文', locale: 'zh-Hant-u-hc-h23', direction: 'ltr', texts: traditionalChinese },
   { code: 'es', name: 'Español', locale: 'es', direction: 'ltr', texts: spanish },
   { code: 'pt', name: 'Português', locale: 'pt', direction: 'ltr', texts: portuguese },
   { code: 'ar', name: 'العربية', locale: 'ar-u-nu-latn', direction: 'rtl', texts: arabic },

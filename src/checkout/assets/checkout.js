@@ -44,6 +44,35 @@
   const ANSWER_MS = 10_000;
   /** Null without an answer; a line that went dead gives none and no error either. */
   const ask = (url) => fetch(url, { cache: 'no-store', signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => null);
+  // What had the focus, was open or was shown keeps so: whoever reads with a keyboard or a screen reader would have to start
+  // anew. If it is gone, the focus goes to what happened.
+  const placeOf = (found) => {
+    if (found.id) return `#${CSS.escape(found.id)}`;
+    const panel = found.closest('.panel')?.dataset.network;
+    const within = panel ? `.panel[data-network="${panel}"] ` : '';
+    const [name] = found.classList;
+    const kind = found.matches('a')
+      ? `a[href="${CSS.escape(found.getAttribute('href'))}"]`
+      : found.localName + (name ? `.${name}` : '');
+    const among = [...document.querySelectorAll(within + kind)];
+    return [within + kind, among.indexOf(found)];
+  };
+  const foundAt = (place) =>
+    Array.isArray(place) ? document.querySelectorAll(place[0])[place[1]] : document.querySelector(place);
+  const keeping = (change) => {
+    const focused = document.activeElement;
+    const place = focused && focused !== document.body ? placeOf(focused) : null;
+    const shown = [...document.querySelectorAll('details[open], .fold:checked')].map(placeOf);
+    change();
+    for (const one of shown) {
+      const again = foundAt(one);
+      if (again) again[again.matches('details') ? 'open' : 'checked'] = true;
+    }
+    if (place === null || focused.isConnected) return;
+    const next = foundAt(place);
+    next?.focus({ preventScroll: true });
+    if (!next || document.activeElement !== next) status.focus({ preventScroll: true });
+  };
   // More than the words changed: the page is fetched anew, and all but the status, which screen readers follow, replaced.
   let renewals = 0;
   const replaceAround = (kept, fresh) => {
@@ -64,14 +93,16 @@
     const fresh = new DOMParser().parseFromString(text, 'text/html');
     const before = document.querySelector('.pay')?.dataset.network;
     const chosen = document.querySelector('input[name=network]:checked')?.value;
-    replaceAround(status, fresh.getElementById('status'));
-    replaceAround(status.parentElement, fresh.querySelector('.state'));
-    document.querySelector('footer').replaceWith(fresh.querySelector('footer'));
+    keeping(() => {
+      replaceAround(status, fresh.getElementById('status'));
+      replaceAround(status.parentElement, fresh.querySelector('.state'));
+      document.querySelector('footer').replaceWith(fresh.querySelector('footer'));
+      // The payer's choice stays, unless money arrived elsewhere since.
+      if (chosen && document.querySelector('.pay')?.dataset.network === before) choose(chosen);
+    });
     document.title = fresh.title;
     root.dataset.state = fresh.documentElement.dataset.state;
     version = wanted;
-    // The payer's choice stays, unless money arrived elsewhere since.
-    if (chosen && document.querySelector('.pay')?.dataset.network === before) choose(chosen);
     document.dispatchEvent(new CustomEvent('page-renewed'));
   };
   // Inside a shop's own page: only the origin that the merchant registered hears anything.
@@ -90,13 +121,17 @@
     );
   }
 
+  const lineOf = (text) => text.replaceAll(/\s+/g, ' ').trim();
+  let headline = lineOf(document.querySelector('h1')?.textContent ?? '');
   let applied = 0;
   const apply = async ({ now, page: shown }) => {
     applied += 1;
     tellTime(now);
     expiresSec = shown.expires_at;
     // Rendered by what renders the page: both always say the same.
-    status.replaceChildren(...new DOMParser().parseFromString(shown.html, 'text/html').body.childNodes);
+    keeping(() => status.replaceChildren(...new DOMParser().parseFromString(shown.html, 'text/html').body.childNodes));
+    const news = document.getElementById('news');
+    if (headline !== shown.headline) news.textContent = headline = shown.headline;
     root.dataset.tone = shown.tone;
     document.title = shown.title;
     if (shown.version !== version) await renew(shown.version);

@@ -71,7 +71,7 @@ export function renderPage(input: PageInput): string {
         <main>
           ${shopHtml(input)} ${payable && orderHtml(input)}
           <div class="state">
-            <div id="status" role="status">${statusHtml(input, words)}</div>
+            <div id="status" tabindex="-1">${statusHtml(input, words)}</div>
             ${payable && timerHtml(input)}
             <p id="paused" class="hint" role="status" hidden>${speech.text('paused')}</p>
             ${isLive(input) && html`<p class="hint unscripted">${speech.text('no_script')}</p>`}
@@ -80,6 +80,7 @@ export function renderPage(input: PageInput): string {
           ${status.toSend === null ? orderHtml(input) : paymentHtml(input, status.toSend)} ${rateHtml(input)}
           ${payable && nextSteps(input)}
         </main>
+        <p id="news" class="unseen" role="status"></p>
         <footer>
           ${payable && html`<p>${speech.text('check_address')}</p>`}
           <p><bdi>${speech.text('payment_id', { id: session.sessionId })}</bdi></p>

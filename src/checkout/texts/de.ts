@@ -87,7 +87,7 @@ export const german: Texts = {
   exchange:
     'Zahlen Sie von einer Börse? Sie zieht ihre Gebühr ab und hat einen Mindestbetrag: Lassen Sie so viel auszahlen, dass {amount} hier ankommen. Eine Rückzahlung ginge an die Adresse der Börse; fragen Sie vorher, ob sie Ihnen Rückzahlungen gutschreibt.',
   simulated: 'simuliert',
-  warning: 'Senden Sie nur {coin} über {network}. Andere Coins oder Netzwerke können verloren gehen.',
+  warning: 'Senden Sie nur {coin} über {network}. Alles andere kann verloren gehen.',
   qr_label: 'QR-Code der Adresse {address} auf {network}',
   qr_caption: 'Dieser Code enthält nur die Adresse. Geben Sie den Betrag in Ihrer Wallet ein.',
   show_code: 'QR-Code anzeigen',

@@ -82,7 +82,7 @@ export const english = {
   exchange:
     'Paying from an exchange? It takes its fee off and has a minimum: withdraw enough that {amount} arrives here. A refund would go back to the exchange’s address, so ask first whether it credits returns.',
   simulated: 'simulated',
-  warning: 'Send only {coin} on {network}. Other coins or networks may be lost.',
+  warning: 'Send only {coin} on {network}. Anything else may be lost.',
   qr_label: 'QR code of the address {address} on {network}',
   qr_caption: 'This code holds the address only. Type the amount in your wallet.',
   show_code: 'Show the QR code',

@@ -83,7 +83,7 @@ export const spanish: Texts = {
   exchange:
     '¿Paga desde una plataforma de intercambio? Descuenta su comisión y tiene un mínimo: retire lo suficiente para que lleguen {amount}. Una devolución iría a la dirección de la plataforma; pregunte antes si la abona.',
   simulated: 'simulada',
-  warning: 'Envíe solo {coin} por {network}. Otras monedas o redes pueden perderse.',
+  warning: 'Envíe solo {coin} por {network}. Cualquier otro envío puede perderse.',
   qr_label: 'Código QR de la dirección {address} en {network}',
   qr_caption: 'Este código solo contiene la dirección. Escriba el importe en su monedero.',
   show_code: 'Mostrar el código QR',

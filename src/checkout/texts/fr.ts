@@ -83,7 +83,7 @@ export const french: Texts = {
   exchange:
     'Vous payez depuis une plateforme d’échange ? Elle déduit ses frais et impose un minimum : retirez assez pour que {amount} arrivent ici. Un remboursement irait à l’adresse de la plateforme : demandez d’abord si elle le crédite.',
   simulated: 'simulé',
-  warning: 'Envoyez uniquement des {coin} sur {network}. D’autres monnaies ou réseaux peuvent être perdus.',
+  warning: 'Envoyez uniquement des {coin} sur {network}. Tout autre envoi peut être perdu.',
   qr_label: 'Code QR de l’adresse {address} sur {network}',
   qr_caption: 'Ce code contient seulement l’adresse. Saisissez le montant dans votre portefeuille.',
   show_code: 'Afficher le code QR',

@@ -82,7 +82,7 @@ export const portuguese: Texts = {
   exchange:
     'Paga a partir de uma corretora? Ela desconta a taxa e tem um mínimo: saque o bastante para que cheguem {amount}. Uma devolução iria para o endereço da corretora; pergunte antes se ela a credita.',
   simulated: 'simulada',
-  warning: 'Envie somente {coin} por {network}. Outras moedas ou redes podem ser perdidas.',
+  warning: 'Envie somente {coin} por {network}. Qualquer outro envio pode se perder.',
   qr_label: 'Código QR do endereço {address} em {network}',
   qr_caption: 'Este código contém só o endereço. Digite o valor na sua carteira.',
   show_code: 'Mostrar o código QR',

@@ -80,7 +80,7 @@ export const turkish: Texts = {
   exchange:
     'Borsadan mı ödüyorsunuz? Borsa ücretini düşer ve alt sınırı vardır: buraya {amount} gelecek kadar çekin. Bir iade borsanın adresine gider; hesabınıza geçirip geçirmediğini önce sorun.',
   simulated: 'simülasyon',
-  warning: 'Yalnızca {network} üzerinden {coin} gönderin. Başka para birimleri veya ağlar kaybolabilir.',
+  warning: 'Yalnızca {network} üzerinden {coin} gönderin. Başka her gönderim kaybolabilir.',
   qr_label: '{network} üzerindeki {address} adresinin QR kodu',
   qr_caption: 'Bu kod yalnızca adresi içerir. Tutarı cüzdanınıza yazın.',
   show_code: 'QR kodunu göster',

@@ -81,7 +81,7 @@ export const vietnamese: Texts = {
   exchange:
     'Bạn trả từ sàn giao dịch? Sàn trừ phí và có mức rút tối thiểu: hãy rút đủ để {amount} đến nơi. Tiền hoàn sẽ về địa chỉ của sàn, nên hãy hỏi trước xem sàn có ghi có cho bạn không.',
   simulated: 'mô phỏng',
-  warning: 'Chỉ gửi {coin} trên {network}. Đồng tiền hoặc mạng khác có thể bị mất.',
+  warning: 'Chỉ gửi {coin} trên {network}. Mọi khoản gửi khác có thể bị mất.',
   qr_label: 'Mã QR của địa chỉ {address} trên {network}',
   qr_caption: 'Mã này chỉ chứa địa chỉ. Hãy nhập số tiền trong ví của bạn.',
   show_code: 'Hiện mã QR',

@@ -1,9 +1,10 @@
-import { must } from '../../domain/values/must.ts';
-
 /** Longer headers are truncated: a browser sends a dozen languages at most. */
 const MAX_HEADER_LENGTH = 500;
 
-/** The first of the languages that the reader wants, by its primary subtag (RFC 5646); null if there is none. */
+/**
+ * The first of the languages that the reader wants, in the script that they read (`zh-TW` is `zh-Hant`), else by the
+ * language alone (RFC 5646); null if there is none.
+ */
 export function preferredLanguage<Language extends { readonly code: string }>(
   languages: readonly Language[],
   acceptLanguage: string | undefined,
@@ -11,11 +12,21 @@ export function preferredLanguage<Language extends { readonly code: string }>(
 ): Language | null {
   const wanted = [...(typeof asked === 'string' ? [asked] : []), ...favourites(acceptLanguage ?? '')];
   for (const tag of wanted) {
-    const primary = must(tag.split('-', 1)[0]).toLowerCase();
-    const found = languages.find(({ code }) => code === primary);
-    if (found) return found;
+    for (const name of namesOf(tag)) {
+      const found = languages.find(({ code }) => code === name);
+      if (found) return found;
+    }
   }
   return null;
+}
+
+function namesOf(tag: string): readonly string[] {
+  try {
+    const { language, script } = new Intl.Locale(tag).maximize();
+    return [`${language}-${script}`, language];
+  } catch {
+    return [];
+  }
 }
 
 /** Language tags of an Accept-Language header, best first, without those with q=0 (RFC 9110, 12.5.4). */

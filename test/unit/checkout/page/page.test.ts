@@ -148,7 +148,9 @@ describe('the languages of the page', () => {
   it('are chosen by the switch first, then by the browser, then English', () => {
     expect(chooseLanguage('tr', 'fr').code).toBe('tr');
     expect(chooseLanguage(undefined, 'nl-BE,nl;q=0.9,ru;q=0.5,fr;q=0.8').code).toBe('fr');
-    expect(chooseLanguage(undefined, 'zh-Hant-TW').code).toBe('zh');
+    expect(chooseLanguage(undefined, 'zh-HK').code).toBe('zh-Hant');
+    expect(chooseLanguage(undefined, 'zh-Hans-HK').code).toBe('zh');
+    expect(chooseLanguage('"><script>', 'x, *, en_US, iw').code).toBe('he');
     expect(chooseLanguage('xx', 'pt-BR;q=1').code).toBe('pt');
     expect(chooseLanguage(undefined, 'ar;q=0, vi').code).toBe('vi');
     for (const nonsense of [undefined, '', ';;;,,,', 'q=1', `${'a'.repeat(100_000)},fr`])
