@@ -188,6 +188,11 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['is not to be guessed'],
   },
   {
+    without: 'keys of approvers that are in force',
+    changes: [change('approvals/count.ts', 'keys.has(entry.key)', 'entry.key')],
+    foundBy: ['which a thief may have used in advance'],
+  },
+  {
     without: 'names that look alike as one name',
     changes: [
       change(
@@ -204,7 +209,7 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
       change(
         'approvals/approvals.ts',
         'if (this.#isFlooded(person))',
-        "if (act.kind === 'resume' || act.kind === 'acknowledge') { this.#carryOut(act, account, [approval.approver]); return { ok: true, approvers: [], done: true }; }\n      if (this.#isFlooded(person))",
+        "if (act.kind === 'resume' || act.kind === 'acknowledge') { this.#carryOut(act, account, [approval.approver], ''); return { ok: true, approvers: [], done: true }; }\n      if (this.#isFlooded(person))",
       ),
     ],
     foundBy: [

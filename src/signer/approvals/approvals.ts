@@ -106,21 +106,30 @@ export class Approvals {
       const now = this.#find(act, account);
       if (!now.ok || now.done || now.hash !== found.hash)
         return refusal('later', 'terms_changed', 'the terms changed meanwhile: request them again');
-      const before = approversOf(journal.entries, [found.hash], found.proposedBy);
+      const before = approversOf(journal.entries, [found.hash], found.proposedBy, this.#parts.rules.approvers);
       const counted = !before.some((other) => personOf(other) === personOf(name)) && before.length < APPROVALS_NEEDED;
       if (counted) {
         const { number, proof } = approval;
+        const key = proven.publicKey;
         const passkey = proof.kind === 'webauthn' && {
           passkey: { credentialId: proof.response.id, signCount: proven.signCount ?? 0 },
         };
         journal.append(
-          { kind: 'approved', terms: found.hash, proposedBy: found.proposedBy, approver: name, number, ...passkey },
+          {
+            kind: 'approved',
+            terms: found.hash,
+            proposedBy: found.proposedBy,
+            approver: name,
+            key,
+            number,
+            ...passkey,
+          },
           this.#parts.nowMs(),
         );
       }
       const approvers = counted ? [...before, name] : before;
       const done = approvers.length >= APPROVALS_NEEDED;
-      if (done) this.#carryOut(act, account, approvers);
+      if (done) this.#carryOut(act, account, approvers, found.hash);
       return { ok: true, approvers, done, counted };
     });
   }
@@ -167,12 +176,15 @@ export class Approvals {
   }
 
   /** Applies what takes effect in the signer itself with the second approval. */
-  #carryOut(act: ApprovalAct, account: SignerAccount, approvers: readonly string[]): void {
+  #carryOut(act: ApprovalAct, account: SignerAccount, approvers: readonly string[], terms: string): void {
     const nowMs = this.#parts.nowMs();
     switch (act.kind) {
       case 'transaction':
-      case 'adjustment':
       case 'take_over':
+        return;
+      case 'adjustment':
+        if (!account.journal.entries.some((entry) => entry.kind === 'agreed' && entry.terms === terms))
+          account.journal.append({ kind: 'agreed', terms, approvers }, nowMs);
         return;
       case 'resume':
         account.journal.append(

@@ -8,9 +8,9 @@ export class ApproversRefused extends Error {
   override readonly name = 'ApproversRefused';
 }
 
-/** The authenticator's signature counter; null where there is none. */
+/** The key that signed, and the authenticator's signature counter; null where there is none. */
 export type Proven =
-  | { readonly ok: true; readonly signCount: number | null }
+  | { readonly ok: true; readonly publicKey: string; readonly signCount: number | null }
   | { readonly ok: false; readonly why: string };
 
 type PasskeyOf = Extract<ApproverKey, { kind: 'webauthn' }>;
@@ -67,8 +67,10 @@ export async function prove(
   lastSignCount: (credentialId: string) => number,
 ): Promise<Proven> {
   if (proof.kind === 'ed25519') {
-    const signed = keys.some((key) => key.kind === 'ed25519' && isSignedBy(key.publicKey, text, proof.signature));
-    return signed ? { ok: true, signCount: null } : { ok: false, why: 'no key of the approver signed these terms' };
+    const signer = keys.find((key) => key.kind === 'ed25519' && isSignedBy(key.publicKey, text, proof.signature));
+    return signer
+      ? { ok: true, publicKey: signer.publicKey, signCount: null }
+      : { ok: false, why: 'no key of the approver signed these terms' };
   }
   const passkey = keys.find(
     (key): key is PasskeyOf => key.kind === 'webauthn' && key.credentialId === proof.response.id,
@@ -100,5 +102,5 @@ async function provePasskey(
   const counted = await signCountOf({ rpId, origin, credentialId, publicKey, signCount }, text, response);
   return counted === null
     ? { ok: false, why: 'the passkey did not sign these terms' }
-    : { ok: true, signCount: counted };
+    : { ok: true, publicKey, signCount: counted };
 }

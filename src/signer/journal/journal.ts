@@ -50,11 +50,15 @@ export type JournalFact =
       readonly terms: string;
       readonly proposedBy: string;
       readonly approver: string;
+      /** The public key that signed. */
+      readonly key: string;
       /** The number issued by the signer, valid once. */
       readonly number: string;
       /** A passkey's own signature counter; absent for other keys. */
       readonly passkey?: { readonly credentialId: string; readonly signCount: number };
     }
+  /** Two people approved an entry by hand, whatever becomes of their keys. */
+  | { readonly kind: 'agreed'; readonly terms: string; readonly approvers: readonly string[] }
   /** An outflow that nobody ordered, as reported. */
   | ({ readonly kind: 'outflow' } & Omit<OutflowFacts, 'mode'>)
   | {

@@ -27,7 +27,6 @@ import {
 } from '../../../projections/ledger/session-books.ts';
 import { bookTransferEvent } from '../../../projections/ledger/transfer-postings.ts';
 import { bookTreasuryEvent } from '../../../projections/ledger/treasury-postings.ts';
-import { agreedTo, APPROVALS_NEEDED } from '../approvals/count.ts';
 import { adjustmentTerms, hashOf } from '../approvals/text.ts';
 import { refusal, standing } from '../exclusive.ts';
 import { AskedPayments, type BookedPayout } from './asked-payments.ts';
@@ -146,9 +145,8 @@ export class LedgerAccounts {
 
   /** What the account holds, without what open moves will take. */
   #owedTo(account: string, entries: readonly JournalEntry[]): bigint {
-    const given = this.#given.filter(
-      (each) => each.account === account && agreedTo(entries, each.terms) >= APPROVALS_NEEDED,
-    );
+    const agreed = new Set(entries.flatMap((entry) => (entry.kind === 'agreed' ? [entry.terms] : [])));
+    const given = this.#given.filter((each) => each.account === account && agreed.has(each.terms));
     const owed = given.reduce((sum, { units }) => sum + units, this.#owed.get(account) ?? 0n);
     return owed - this.#payments.unproven(account, entries);
   }

@@ -82,12 +82,12 @@ async function takeOfDeposits(order: OutgoingTransaction, parts: PolicyParts, vi
  * return pays nothing that was settled. Beyond the account it needs two people who were told so. What was signed for it
  * once counts as paid, and its replacement costs no more.
  */
-function accountRefusal(order: OutgoingTransaction, { ledger, others, all }: PolicyParts): SignerRefusal | null {
+function accountRefusal(order: OutgoingTransaction, { ledger, others, all, rules }: PolicyParts): SignerRefusal | null {
   if (bytesOf(all).some(({ id }) => id === order.id)) return null;
   const refused = ledger.refusal(order, others);
   const isAgreed =
     refused?.code === 'exceeds_account' &&
-    agreedTo(others, hashOf(transactionTerms(order, BEYOND_ACCOUNT))) >= APPROVALS_NEEDED;
+    agreedTo(others, [hashOf(transactionTerms(order, BEYOND_ACCOUNT))], rules.approvers) >= APPROVALS_NEEDED;
   return isAgreed ? null : refused;
 }
 

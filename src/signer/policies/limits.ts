@@ -41,7 +41,7 @@ export function limitsRefusal(
     windowRefusal(order.coin, units, since(DAY_MS), limits.perDay, 'daily_cap') ??
     (units < amountOf(limits.approvalFrom)
       ? null
-      : missingApprovals(entries, terms, `approvals for ${order.amount} ${order.coin}`))
+      : missingApprovals(entries, terms, `approvals for ${order.amount} ${order.coin}`, rules))
   );
 }
 

@@ -21,7 +21,8 @@ export const NATIVE_RETURN: Policy = {
   refusal: (order, parts) => {
     const what = `approvers approved the return of ${order.amount} ${order.coin}`;
     const fault = treasuryFault(order, parts.wallet) ?? transferFault(order, parts);
-    return coveredRefusal(fault ?? missingApprovals(parts.others, hashOf(transactionTerms(order)), what), order, parts);
+    const terms = [hashOf(transactionTerms(order))];
+    return coveredRefusal(fault ?? missingApprovals(parts.others, terms, what, parts.rules), order, parts);
   },
   onChain: takeTransfer,
 };

@@ -99,7 +99,8 @@ function outwardRefusal(
     .reduce((total, entry) => total + BigInt(entry.units), 0n);
   if (used + units > amountOf(limits.perDay))
     return refusal('later', 'daily_cap', `${formatAmount(used)} of ${limits.perDay} ${order.coin} are used`);
-  return missingApprovals(others, hashOf(transactionTerms(order)), `approvers approved ${order.amount} ${order.coin}`);
+  const terms = [hashOf(transactionTerms(order))];
+  return missingApprovals(others, terms, `approvers approved ${order.amount} ${order.coin}`, rules);
 }
 
 const isOutward = (purpose: OutgoingKind): boolean => purpose === 'withdrawal' || purpose === 'settlement';

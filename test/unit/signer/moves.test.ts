@@ -53,9 +53,16 @@ beforeEach(() => {
   directory = temporaryFolder('signer-moves');
 });
 
-function signer(keys: SigningWallet = wallet, nowMs = () => 1_800_000_000_000): Outgoing {
+function signer(
+  keys: SigningWallet = wallet,
+  nowMs = () => 1_800_000_000_000,
+  {
+    approvers = ['ada', 'ben', 'cy'].map(approverKey),
+    journalDirectory = mkdtempSync(join(directory, 'journal-')),
+  } = {},
+): Outgoing {
   const rules: PayoutRules = {
-    journalDirectory: mkdtempSync(join(directory, 'journal-')),
+    journalDirectory,
     networks: NETWORKS.map((network) => ({
       ...{ mode: 'test', network, chainId: '31337', urls: [urls[network] ?? 'http://127.0.0.1:1'] },
       tokens: [{ coin: 'USDT', address: tokenOf(network), decimals: 6 }],
@@ -64,7 +71,7 @@ function signer(keys: SigningWallet = wallet, nowMs = () => 1_800_000_000_000): 
     payoutsPerHour: 100,
     treasuryLimits: { USDT: limits },
     withdrawalAddresses: { test: Object.fromEntries(NETWORKS.map((network) => [network, [coldOf(network)]])) },
-    approvers: ['ada', 'ben', 'cy'].map(approverKey),
+    approvers,
   };
   return new Outgoing(rules, new Map([['test', keys]]), nowMs);
 }
@@ -207,6 +214,27 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
     expect(await approve(payouts, act, 'oscar')).toMatchObject({ ok: false, code: 'too_many_attempts' });
     expect(await approve(payouts, act, 'ben')).toMatchObject({ ok: true, approvers: ['ben'] });
     expect(payouts.approvals.wrong).toBe(20);
+  });
+
+  it.each([
+    ['who is no approver any more', ['ben', 'cy', 'dora'].map(approverKey)],
+    [
+      'whose key was replaced',
+      [{ ...approverKey('ada'), publicKey: approverKey('new').publicKey }, approverKey('ben')],
+    ],
+  ])('counts no approval by a key of somebody %s, which a thief may have used in advance', async (_, approvers) => {
+    const [order, journalDirectory] = [orderOf('withdrawal', network), join(directory, 'one')];
+    const before = signer(wallet, undefined, { journalDirectory });
+    expect(await approve(before, move(order), 'ada')).toMatchObject({ ok: true, done: false });
+    const destination = { mode: 'test', network, merchantId: MERCHANT, address: stranger } as const;
+    const place: ApprovalAct = { kind: 'settlement_address', destination, proposedBy: 'operator' };
+    await approve(before, place, 'ada');
+    const after = signer(wallet, undefined, { journalDirectory, approvers });
+    for (const act of [move(order), place])
+      expect(await approve(after, act, 'ben')).toMatchObject({ ok: true, done: false, approvers: ['ben'] });
+    expect(await sign(after, order)).toMatchObject({ ok: false, message: expect.stringContaining('1 of 2') as string });
+    const again = signer(wallet, undefined, { journalDirectory });
+    expect(await sign(again, order)).toMatchObject({ ok: true });
   });
 
   it('counts no approval whose time is over', async () => {

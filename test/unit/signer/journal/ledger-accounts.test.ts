@@ -130,16 +130,12 @@ describe('a manual entry', () => {
     const data = { ...adjustment, proposedBy: 'ada', approvers: ['ben', 'cleo'], reversesEvent: null, postedAtSec: 1 };
     return [adjustmentsStream('test'), { type: 'AdjustmentPosted', data }];
   };
-  const agreed = (adjustment: ReturnType<typeof terms>, ...names: string[]): JournalEntry[] =>
-    names.map(
-      (approver) =>
-        ({
-          kind: 'approved',
-          terms: hashOf(adjustmentTerms(adjustment)),
-          proposedBy: 'ada',
-          approver,
-        }) as unknown as JournalEntry,
-    );
+  const agreed = (adjustment: ReturnType<typeof terms>, ...names: string[]): JournalEntry[] => {
+    const hash = hashOf(adjustmentTerms(adjustment));
+    const approved = names.map((approver) => ({ kind: 'approved', terms: hash, proposedBy: 'ada', approver }));
+    const entries = names.length < 2 ? approved : [...approved, { kind: 'agreed', terms: hash, approvers: names }];
+    return entries as unknown as JournalEntry[];
+  };
 
   it('gives to a merchant only what two people agreed to before this signer, whatever the log says', () => {
     const accounts = accountsOf([...paidOrder(0), posted(terms('5'))]);
