@@ -22,6 +22,7 @@ import { sessionView } from '../../../projections/sessions/session-view.projecti
 import { indexKey } from '../../features/addresses/address-index.ts';
 import type { MerchantId } from '../../domain/values/ids.ts';
 import { addressFamilyOf } from '../../domain/networks/networks.ts';
+import { nativeHeldBy } from '../../features/treasury/native-held.ts';
 import type { Treasury } from '../../features/treasury/treasury.ts';
 import type { RunningAudit } from '../../features/audit/running-audit.ts';
 import { AuditRecords } from '../../features/audit/records.ts';
@@ -53,6 +54,7 @@ export function operatorCommands(
     random: parts.random,
     testWallet,
     projections,
+    nativeHeld: (id) => nativeHeldBy({ sessions: core.sessionHandler, readModel: parts.storage.readModel }, id),
     ...(payouts && { waitingFor: (refundId: string) => payouts.waitingFor(refundId) }),
     more: {
       ...webhookCommands(core, webhooks.api, parts.random),

@@ -6,18 +6,15 @@ import { isNetwork } from '../../domain/networks/networks.ts';
 import { basisPointsOf } from '../../domain/money/percent.ts';
 import type { SandboxPayRequest, SandboxTransfer } from '../../http/routes/sandbox.routes.ts';
 import { SANDBOX_CASES } from '../../http/schemas/sandbox.schema.ts';
-import { presentTimeline } from '../../http/presenters/timeline.presenter.ts';
-import { toSec, type Clock } from '../../ports/clock.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { EventStore } from '../../ports/event-log/event-store.ts';
 import type { Random } from '../../ports/random.ts';
 import { MAX_SERVICE_FEE_BASIS_POINTS } from '../../../state-machines/merchant/merchant.state.ts';
 import type { Outcome } from '../../features/shared/merchant-api.ts';
 import type { Merchants } from '../../features/merchants/merchants.ts';
 import type { MerchantOverview, WebhookOverview } from '../../features/merchants/overview.ts';
-import { sessionTimeline } from '../../features/sessions/timeline/timeline.ts';
 import { type RunningProjections } from '../../runtime/projections/runner.ts';
 import { RebuildRunning } from '../../runtime/projections/status.ts';
-import type { WaitingRefund } from '../../features/payouts/refunds/records.ts';
 import type { PersonalData } from '../../features/shared/personal-data.ts';
 import { actorOf, withRecordedActs } from '../server/acts.ts';
 import {
@@ -31,6 +28,7 @@ import {
   merchantIn,
   requiredText,
 } from '../server/commands.ts';
+import { explainSession, type ExplainParts } from './explain.ts';
 import { forgetSession, sessionIdOf } from './forget.ts';
 import { networkOf, optionalCoin } from '../treasury/arguments.ts';
 import { optionalWhole, requiredWhole } from '../server/whole-number.ts';
@@ -41,7 +39,7 @@ interface TestWallet {
 }
 
 /** What the operator's commands work on; parts that a running mode lacks are null, and their commands say so. */
-export interface AdminParts {
+export interface AdminParts extends Omit<ExplainParts, 'store'> {
   readonly core: { readonly merchants: Merchants; readonly personal: Pick<PersonalData, 'erase'> };
   readonly store: EventStore;
   readonly clock: Clock;
@@ -49,8 +47,6 @@ export interface AdminParts {
   /** Null outside the sandbox. */
   readonly testWallet: TestWallet | null;
   readonly projections: Pick<RunningProjections, 'rebuild' | 'status' | 'ready'>;
-  /** Why a refund is not paid yet, in words for operators; absent where this process pays nothing. */
-  readonly waitingFor?: (refundId: string) => WaitingRefund | null;
   /** Further commands by name. */
   readonly more?: AdminCommands;
 }
@@ -214,21 +210,10 @@ function webhookOf(args: AdminArguments): Parameters<Merchants['setWebhook']>[1]
   };
 }
 
-function sessionCommands({ core, store, testWallet, clock, random, waitingFor }: AdminParts): AdminCommands {
+function sessionCommands(parts: AdminParts): AdminCommands {
+  const { core, store, testWallet, clock, random } = parts;
   return {
-    'session.explain': async (args) => {
-      const timeline = await sessionTimeline(store, sessionIdOf(args), toSec(Date.now()));
-      if (timeline === null) return refused('no such session');
-      const refunds = timeline.entries.flatMap(({ type, facts }) =>
-        type === 'RefundRequested' ? String(facts['refund']) : [],
-      );
-      // What providers say to a payout at the moment is in no event.
-      const waiting = refunds.flatMap((refundId) => {
-        const { reason, detail, sinceMs } = waitingFor?.(refundId) ?? {};
-        return reason === undefined ? [] : [{ refund: refundId, reason, detail, since: toSec(sinceMs ?? 0) }];
-      });
-      return json({ ...presentTimeline(timeline), ...(waiting.length > 0 && { waiting }) });
-    },
+    'session.explain': (args) => explainSession(parts, args),
     'session.forget': (args) => forgetSession({ store, clock, random, erase: (id) => core.personal.erase(id) }, args),
     'sandbox.pay': async (args) => {
       if (!testWallet) return refused('test wallet payments exist only in the sandbox');

@@ -17,15 +17,15 @@ const MILLI = 10n ** 15n;
 const HEAD = 103;
 
 interface Given {
-  readonly network?: 'ethereum' | 'solana';
-  readonly coin?: 'USDT' | 'SOL';
-  /** Whole units of a stablecoin, thousandths of SOL. */
+  readonly network?: 'ethereum' | 'solana' | 'tron';
+  readonly coin?: 'USDT' | 'SOL' | 'TRX';
+  /** Whole units of a stablecoin, thousandths of SOL or TRX. */
   readonly booked: bigint;
   readonly onChain: bigint;
   /** The newest that the books name. */
   readonly bookedBlock?: number;
   readonly moves?: readonly {
-    readonly kind: 'sweep' | 'withdrawal';
+    readonly kind: 'sweep' | 'withdrawal' | 'gas_top_up';
     readonly amount: string;
     readonly signed: boolean;
   }[];
@@ -150,6 +150,14 @@ describe('the treasury compared with the books', () => {
       difference: '0.00',
     });
     expect(await treasuryOf({ booked: 100n, onChain: 95n, moves: [sweep] })).toMatchObject({ difference: '-5.00' });
+  });
+
+  it('finds no funding in a top-up in flight, landed or not, and all of what came besides', async () => {
+    const moves = [{ kind: 'gas_top_up', amount: '0.02', signed: true }] as const;
+    const onTron = { network: 'tron', coin: 'TRX', booked: 100n, moves } as const;
+    for (const onChain of [100n, 80n])
+      expect(await treasuryOf({ ...onTron, onChain })).toMatchObject({ difference: '0.00' });
+    expect(await treasuryOf({ ...onTron, onChain: 130n })).toMatchObject({ difference: '0.03' });
   });
 
   it('allows for the fee that the treasury may have paid for a sweep on Solana, and no more', async () => {
