@@ -9,16 +9,27 @@ interface OneByOne extends Pick<DepositCommands, 'move' | 'revert'> {
   confirm(sessionId: SessionId, data: DepositConfirmed['data'], network: Network): Promise<unknown>;
 }
 
-/** Sessions that keep every transfer, for watchers that tell all of a reading at once. */
-export const keepingAll = (of: OneByOne): DepositCommands => ({
+interface Small {
+  is(facts: DepositFacts): boolean;
+  counted(sessionId: SessionId, transfers: readonly DepositFacts[]): void;
+}
+
+/** Sessions that keep every transfer but small ones, for watchers that tell all of a reading at once. */
+export const keepingAll = (
+  of: OneByOne,
+  small: Small = { is: () => false, counted: () => undefined },
+): DepositCommands => ({
   record: async (id, transfers) => {
-    for (const facts of transfers) await of.record(id, facts);
-    return new Map(transfers.map(({ depositKey }) => [depositKey, 'kept']));
+    for (const facts of transfers) if (!small.is(facts)) await of.record(id, facts);
+    return new Map(transfers.map((facts) => [facts.depositKey, small.is(facts) ? 'small' : 'kept']));
   },
   confirm: async (id, data, network) => {
     for (const each of data) await of.confirm(id, each, network);
   },
-  countTogether: () => Promise.resolve([]),
+  countTogether: (id, transfers) => {
+    small.counted(id, transfers);
+    return Promise.resolve([]);
+  },
   move: (...given) => of.move(...given),
   revert: (...given) => of.revert(...given),
 });

@@ -55,7 +55,7 @@ export class SmallTransfers {
 
   /**
    * Counts those in blocks up to this one, which must be final and read completely. Returns the deposits made of them.
-   * Those that no provider confirms are dropped; those that cannot be checked now keep waiting.
+   * Those that the chain shows to be gone are dropped; those that cannot be checked now keep waiting.
    */
   async count(
     throughBlock: number,
@@ -68,10 +68,13 @@ export class SmallTransfers {
     await inParallel(unproven, async (each) => {
       if (performance.now() <= untilMs) await this.#prove(each, blocks.get(each.facts.blockNumber)?.look);
     });
-    const proven = [...this.#waiting.values()].filter((each) => each.isProven && isDue(each));
     const made = [];
-    for (const [sessionId, of] of Map.groupBy(proven, (each) => each.sessionId)) {
-      const transfers = of.map(({ facts }) => facts);
+    for (const [sessionId, of] of Map.groupBy(this.#waiting.values(), (each) => each.sessionId)) {
+      // A session counts by height, so that nothing above a transfer in doubt can be counted before it.
+      const inDoubt = of.filter(({ isProven }) => !isProven).map(({ facts }) => facts.blockNumber);
+      const below = inDoubt.reduce((one, other) => Math.min(one, other), Infinity);
+      const transfers = of.filter((each) => isDue(each) && each.facts.blockNumber < below).map(({ facts }) => facts);
+      if (transfers.length === 0) continue;
       try {
         const deposits = await this.#deps.deposits.countTogether(sessionId, transfers, headNumber);
         made.push(...deposits.map((facts) => ({ sessionId, facts })));
@@ -97,8 +100,9 @@ export class SmallTransfers {
           this.#waiting.set(depositKey, { ...waiting, isProven: true });
         return;
       }
-      this.#waiting.delete(depositKey);
-      observer?.onAnomaly?.({ kind: 'withheld', sessionId, depositKey });
+      // That it is not found proves nothing.
+      if ((await chain.disprove(facts)) !== null) this.#waiting.delete(depositKey);
+      else observer?.onAnomaly?.({ kind: 'withheld', sessionId, depositKey });
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
       observer?.onAnomaly?.({ kind: 'disputed', sessionId, depositKey, error });

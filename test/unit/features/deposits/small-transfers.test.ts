@@ -7,7 +7,7 @@ import { Deposits } from '../../../../src/features/deposits/deposits.ts';
 import type { Anomaly, CoveredBlock, PendingDeposit } from '../../../../src/features/deposits/chain/types.ts';
 import { ChainWatcher } from '../../../../src/features/deposits/chain/watch.process.ts';
 import { createSessionHandler, type SessionHandler } from '../../../../src/features/shared/handlers/session-handler.ts';
-import type { Block, Chain, Transfer } from '../../../../src/ports/chain/chain.ts';
+import { ChainUnavailable, type Block, type Chain, type Transfer } from '../../../../src/ports/chain/chain.ts';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import { DUST_KEPT } from '../../../../state-machines/checkout-session/deposits.decider.ts';
 import { held } from '../../../../state-machines/checkout-session/session.state.ts';
@@ -45,6 +45,8 @@ let head: number;
 let finality: number;
 /** Blocks from here on have other hashes. */
 let fork: number;
+/** Transactions that no provider can be asked for now. */
+let unavailable: Set<string>;
 /** What another reading of the same blocks shows. */
 let second: (transfers: Transfer[]) => Transfer[];
 
@@ -60,6 +62,7 @@ const transfer = (block: number, index: number, tokenUnits = 5_000n, toAddress =
 
 beforeEach(async () => {
   [store, watcher, transfers, anomalies, pending] = [new CountingStore(), null, [], [], []];
+  unavailable = new Set();
   [head, finality, fork, second] = [1_000, 10, Infinity, (all) => all];
   sessions = createSessionHandler(handlerDeps(store));
   covered = { block: BEGIN, hash: blockOf(BEGIN).hash, timeSec: blockOf(BEGIN).timeSec };
@@ -95,10 +98,15 @@ function start(): ChainWatcher {
       const isSecond = (options?.readBefore?.length ?? 0) > 0;
       return { transfers: isSecond ? second(found) : found, lastBlock: blockOf(to), providers: ['p'] };
     },
-    transferAt: async (txHash, logIndex) =>
-      transfers.find((one) => isOn(one) && one.txHash === txHash && one.logIndex === logIndex) ?? null,
+    transferAt: async (txHash, logIndex) => {
+      if (unavailable.has(txHash)) throw new ChainUnavailable('no provider answers');
+      return transfers.find((one) => isOn(one) && one.txHash === txHash && one.logIndex === logIndex) ?? null;
+    },
     agreeOnFinality: async () => true,
-    disprove: async (facts) => (blockOf(facts.blockNumber).hash === facts.blockHash ? null : 'reorg'),
+    disprove: async (facts) => {
+      if (blockOf(facts.blockNumber).hash !== facts.blockHash) return 'reorg';
+      return transfers.some(({ txHash }) => txHash === facts.txHash) ? null : 'not_in_block';
+    },
     close: async () => undefined,
   };
   const deposits = new Deposits({
@@ -144,13 +152,14 @@ describe('many small transfers to one address', () => {
     transfers.push(transfer(950, 5_000, 10_000_000n, OTHER), transfer(951, 5_001, 3_000_000n));
     start();
     await until('covered', isCovered(990));
-    expect(await seen()).toEqual({
-      ...{ value: 'open', money: '10.50', held: '10.25', deposits: DUST_KEPT + 2, together: [1_500 - DUST_KEPT] },
-      value: 'paid',
-    });
+    const { together, deposits, ...money } = await seen();
+    expect(money).toEqual({ value: 'paid', money: '10.50', held: '10.25' });
+    // A busy machine may look them up in several passes.
+    expect(together.reduce((sum, each) => sum + each, 0)).toBe(1_500 - DUST_KEPT);
+    expect(deposits).toBe(DUST_KEPT + 1 + together.length);
     expect(await seen(OTHER_ID)).toMatchObject({ value: 'paid', money: '10.00' });
     // In pieces of a hundred, not one by one.
-    expect(store.appends).toBeLessThan(12);
+    expect(store.appends).toBeLessThan(12 + together.length);
     expect(anomalies).toEqual([]);
   });
 
@@ -170,7 +179,7 @@ describe('many small transfers to one address', () => {
     });
   });
 
-  it('that only one reading shows are counted if the chain has them, and dropped otherwise', async () => {
+  it('that only one reading shows are dropped where the chain shows that it never had them', async () => {
     for (let index = 0; index < DUST_KEPT; index++) transfers.push(transfer(901, index));
     const [shown, made] = [transfer(910, 1), transfer(910, 2)];
     transfers.push(shown);
@@ -178,7 +187,21 @@ describe('many small transfers to one address', () => {
     start();
     await until('covered', isCovered(990));
     expect(await seen()).toMatchObject({ money: '0.255', together: [1] });
-    expect(anomalies).toEqual([{ kind: 'withheld', sessionId: BUSY_ID, depositKey: 'ethereum:0x9102:2' }]);
+    expect(anomalies).toEqual([]);
+  });
+
+  it('wait for one that cannot be looked up now, since they are counted by height', async () => {
+    for (let index = 0; index < DUST_KEPT; index++) transfers.push(transfer(901, index));
+    const doubtful = transfer(910, 1);
+    transfers.push(transfer(905, 0), doubtful, transfer(910, 2), transfer(920, 3));
+    unavailable.add(doubtful.txHash);
+    start();
+    await until('those before it', async () => (await seen()).money === '0.255');
+    expect(anomalies).toContainEqual(expect.objectContaining({ kind: 'disputed', depositKey: 'ethereum:0x9101:1' }));
+    expect(watcher!.status().coveredBlock).toBe(BEGIN);
+    unavailable.clear();
+    await until('covered', isCovered(990));
+    expect(await seen()).toMatchObject({ money: '0.27', together: [1, 3] });
   });
 
   it('are taken back and counted anew by a reorganisation beyond finality', async () => {

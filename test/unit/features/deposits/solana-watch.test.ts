@@ -38,16 +38,23 @@ function watching(
       chain,
       owners,
       addresses: { sessionOf: (owner) => (owners.find(owner) ? (`cs_${owner}` as SessionId) : null) },
-      deposits: keepingAll({
-        record: async (id, data) => {
-          if (refusing) throw new Error('the session does not take it now');
-          facts.push(data);
-          told.push(`record ${id} ${data.amount}`);
+      deposits: keepingAll(
+        {
+          record: async (id, data) => {
+            if (refusing) throw new Error('the session does not take it now');
+            facts.push(data);
+            told.push(`record ${id} ${data.amount}`);
+          },
+          confirm: async (id, data) => void told.push(`confirm ${id} ${data.depositKey}`),
+          revert: async (id, data) => void told.push(`revert ${id} ${data.depositKey} ${data.reason}`),
+          move: async () => false,
         },
-        confirm: async (id, data) => void told.push(`confirm ${id} ${data.depositKey}`),
-        revert: async (id, data) => void told.push(`revert ${id} ${data.depositKey} ${data.reason}`),
-        move: async () => false,
-      }),
+        {
+          is: ({ amount }) => amount === '0.001' || amount === '0.002',
+          counted: (id, transfers) =>
+            void told.push(`together ${id} ${transfers.map(({ amount }) => amount).join(' ')}`),
+        },
+      ),
       coverage: { lastCovered: async () => before.covered ?? null, record: async (range) => void ranges.push(range) },
       clock: { nowMs: () => nowSec * 1000 },
       finalityRuleOf: () => ({ kind: 'finalized' }),
@@ -119,6 +126,24 @@ describe('the Solana watcher', () => {
     chain.finalize();
     await until('confirmed', () => told.length === 2);
     expect(told).toEqual(['record cs_a 12.50', 'confirm cs_a solana:tx-1:1']);
+  });
+
+  it('counts small transfers together once they are final, and a large one among them at once', async () => {
+    const { chain, watcher, told, open, until } = watching();
+    open('a');
+    await watcher.start();
+    chain.pay('a', 1_000n);
+    chain.pay('a', 12_500_000n);
+    chain.pay('a', 2_000n);
+    await until('recorded', () => told.length === 1);
+    expect(told).toEqual(['record cs_a 12.50']);
+    chain.finalize();
+    await until('counted', () => told.length === 3);
+    expect(told.sort()).toEqual([
+      'confirm cs_a solana:tx-2:1',
+      'record cs_a 12.50',
+      expect.stringMatching(/^together cs_a (0.001 0.002|0.002 0.001)$/),
+    ]);
   });
 
   it('finds every transfer between two looks, those in and out included, and never a failed one', async () => {
