@@ -22,6 +22,7 @@ const USUAL_SEC: ReadonlyMap<string, number> = new Map([
   ['lists', 80],
   ['webhooks', 40],
   ['appends', 35],
+  ['event-store', 60],
   ['matching', 15],
   ['busy-address', 110],
   ['start', 60],

@@ -21,6 +21,7 @@ import { StoreUnavailable } from '../../src/ports/event-log/event-store.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import type { ServerRules } from '../support/esdb-double/double-log.ts';
 import { TARGET } from '../support/esdb-double/esdb-target.ts';
+import { serverName, serverVersion } from '../support/esdb-double/server-version.ts';
 
 /*
  * What the server does, told by the unmodified client: the rules that the adapter relies on and the double must keep.
@@ -28,6 +29,8 @@ import { TARGET } from '../support/esdb-double/esdb-target.ts';
  */
 
 interface Target {
+  /** Its name and version, or those that the double stands for. */
+  readonly server: string;
   readonly rules: ServerRules;
   readonly connectionString: string;
   readonly batching: EventStoreDBClient;
@@ -40,10 +43,8 @@ async function targetOn(connectionString: string, given?: ServerRules): Promise<
   const batching = EventStoreDBClient.connectionString(connectionString);
   const single = EventStoreDBClient.connectionString(connectionString);
   Object.defineProperty(single, 'supports', { value: () => Promise.resolve(false) });
-  const { serverVersion } = await (
-    batching as unknown as { readonly capabilities: Promise<{ readonly serverVersion: string }> }
-  ).capabilities;
-  return { connectionString, rules: given ?? rulesOf(serverVersion), batching, single };
+  const version = await serverVersion(connectionString);
+  return { connectionString, server: serverName(version), rules: given ?? rulesOf(version), batching, single };
 }
 
 /**
@@ -80,7 +81,7 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return found;
 }
 
-describe.each(targets)('the rules of $rules', ({ rules, connectionString, batching, single }) => {
+describe.each(targets)('the rules of $server', ({ rules, connectionString, batching, single }) => {
   /** The stream's events as they lie in the log, with their positions. */
   async function logged(
     stream: string,

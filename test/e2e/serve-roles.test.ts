@@ -14,6 +14,7 @@ import { Wallet } from '../../src/signer/keys/wallet.ts';
 import { transfersSeen } from '../crash/chain-witness.ts';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
+import { TARGET } from '../support/esdb-double/esdb-target.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { startRunningProduction, TEST_WORDS, type RunningProduction } from '../support/running-production.ts';
 import { eventually, signedCall, type ApiAnswer } from '../support/running-sandbox.ts';
@@ -25,13 +26,15 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
  * store that lets it do no more.
  */
 
+/** With it, that server takes part instead of the double. */
+const REAL = process.env['EVENTSTORE_URL'];
 const WAIT_MS = 120_000;
 const LIMITS = { perTransaction: '1000', perHour: '1000', perDay: '1000', approvalFrom: '1000' };
 const treasury: TreasuryAddresses = new Wallet(TEST_WORDS).treasury;
 
 let directory: string;
 let chains: SandboxChains;
-let store: EsdbDouble;
+let store: EsdbDouble | null;
 let redis: RedisServer;
 let api: RunningProduction;
 const running: RunningProduction[] = [];
@@ -88,7 +91,7 @@ afterAll(async () => {
 });
 
 test.concurrent.each(NETWORKS)(
-  'a payment on %s is credited by the worker and refunded by the signer, once',
+  `a payment on %s is credited by the worker and refunded by the signer, once (${TARGET})`,
   async (network) => {
     const created = await call('POST', '/api/v1/checkout/sessions/create', {
       amount: '7.00',
@@ -145,19 +148,25 @@ const PASSWORDS = Object.fromEntries(STORE_USERS.map((user) => [user, randomByte
   string
 >;
 const urlOf = (user: string, password: string): string =>
-  `esdb://${user}:${password}@localhost:${store.port}?tls=true&tlsCAFile=${join(directory, 'ca.crt')}`;
+  REAL === undefined
+    ? `esdb://${user}:${password}@localhost:${store!.port}?tls=true&tlsCAFile=${join(directory, 'ca.crt')}`
+    : REAL.replace(/:\/\/(?:[^@/]*@)?/, `://${user}:${password}@`);
 
-/** An event store with TLS, on which `quittance store users` was run. */
-async function startSecured(): Promise<EsdbDouble> {
+/** An event store with TLS, on which `quittance store users` was run. A real one is empty, and its URL its administrator's. */
+async function startSecured(): Promise<EsdbDouble | null> {
+  const passwords = Object.fromEntries(
+    Object.entries(PASSWORDS).map(([user, password]) => [`EVENTSTORE_${user.toUpperCase()}_PASSWORD`, password]),
+  );
+  if (REAL !== undefined) {
+    // Without TLS a server has no users.
+    if (!/[?&]tls=false/i.test(REAL)) await setStoreUsers({ EVENTSTORE_ADMIN_URL: REAL, ...passwords });
+    return null;
+  }
   const authority = new CertificateAuthority();
   writeFileSync(join(directory, 'ca.crt'), authority.cert);
   const certificate = authority.issue({ name: 'node', hosts: ['localhost', '127.0.0.1'] });
   store = await EsdbDouble.start({ secured: { adminPassword: ADMIN, certificate } });
-  const passwords = Object.entries(PASSWORDS).map(([user, password]) => [
-    `EVENTSTORE_${user.toUpperCase()}_PASSWORD`,
-    password,
-  ]);
-  await setStoreUsers({ EVENTSTORE_ADMIN_URL: urlOf('admin', ADMIN), ...Object.fromEntries(passwords) });
+  await setStoreUsers({ EVENTSTORE_ADMIN_URL: urlOf('admin', ADMIN), ...passwords });
   return store;
 }
 

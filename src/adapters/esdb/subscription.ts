@@ -134,7 +134,8 @@ export class EsdbSubscription implements Subscription {
     this.#queue = [];
     this.#taken = this.#handled === null ? null : parsePosition(this.#handled);
     try {
-      const stream = await this.#open(client);
+      const stream = await Promise.race([this.#open(client), this.#closing]);
+      if (!stream) return;
       this.#stream = stream;
       await Promise.race([this.#until(stream), this.#watchForSilence(stream), this.#closing]);
     } finally {

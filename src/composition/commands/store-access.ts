@@ -16,8 +16,11 @@ import {
   treasuryStream,
 } from '../../domain/values/streams.ts';
 
-/** Users of the event store: one for each role, one that only reads, and one that only erases keys of personal data. */
-export const STORE_USERS = ['api', 'worker', 'signer', 'auditor', 'eraser'] as const;
+/**
+ * Users of the event store: one for each role, one that only reads, one that only erases keys of personal data, and one
+ * that only reads the servers' metrics.
+ */
+export const STORE_USERS = ['api', 'worker', 'signer', 'auditor', 'eraser', 'metrics'] as const;
 export type StoreUser = (typeof STORE_USERS)[number];
 
 const NODES = ['api', 'worker', 'signer'] as const satisfies readonly StoreUser[];

@@ -9,6 +9,7 @@ import {
 } from '../../observability/metrics/parts.ts';
 import { clockFacts, riskFacts } from '../../observability/service-health.ts';
 import type { Metrics } from '../../observability/metrics/metrics.ts';
+import { reportStoreCertificates } from '../../observability/metrics/store.ts';
 import { ownershipFacts } from '../networks/address-ownership.ts';
 import { reportBackups, type LastBackups } from '../../observability/metrics/backup.ts';
 import { backedUpAtMs } from '../../runtime/files/backup-mark.ts';
@@ -30,6 +31,8 @@ export function watchPayoutsAndStorage(
   if (lookUps) health.add(lookUps.health);
   if (payouts) watchPayouts(payouts, health, metrics);
   health.add(() => storage.health());
+  const { sharedLog } = storage;
+  if (sharedLog) reportStoreCertificates(metrics.registry, () => sharedLog.certificates());
   if (storage.agreement) watchAgreement(storage.agreement, storage.snapshots, health, metrics);
 }
 

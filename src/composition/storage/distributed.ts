@@ -1,3 +1,4 @@
+import { StoreCertificates } from '../../adapters/esdb/certificates.ts';
 import { openEsdbEventStore } from '../../adapters/esdb/event-store.ts';
 import { openEsdbPersonalKeys } from '../../adapters/esdb/personal-keys.ts';
 import { openRedisDeliveryAnswers } from '../../adapters/redis/delivery-answers.ts';
@@ -93,6 +94,7 @@ export async function openDistributed(
     const snapshots =
       settings && keep(snapshotsOf({ ...settings, follows, store, clock, log }, { projections, agreement }));
     const probe = keep(new StoreProbe({ store, sharedStatus }));
+    const certificates = keep(new StoreCertificates(eventStoreUrl));
     const positions = new SeenPositions({ follows: projections.follows, readModel, projections, store });
     const { store: observed, guard } = guardedStore(positions.observe(store));
     return {
@@ -104,7 +106,7 @@ export async function openDistributed(
       ownLog: null,
       ...{ positions, agreement, snapshots },
       comparison,
-      sharedLog: { guard, isAfter },
+      sharedLog: { guard, isAfter, certificates: () => certificates.expiries() },
       rateLimiter: async (settings) => keep(await openRedisRateLimiter({ ...redis, ...settings })),
       caughtUp: async () => {
         if (positions.written !== null) await projections.caughtUpTo(positions.written);

@@ -1,3 +1,4 @@
+import type { CertificateExpiry } from '../../adapters/esdb/certificates.ts';
 import type { HealthFact } from '../../observability/health.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -78,6 +79,8 @@ export interface SharedLog {
   readonly guard: EventLogGuard;
   /** Whether one position comes after another. */
   readonly isAfter: (one: Position, other: Position) => boolean;
+  /** When the certificates of the servers end. */
+  readonly certificates: () => readonly CertificateExpiry[];
 }
 
 export interface StorageDeps {

@@ -121,3 +121,16 @@ export class StoreMetrics {
     );
   }
 }
+
+/** Of an event store on servers with TLS. */
+export function reportStoreCertificates(
+  registry: Registry,
+  certificates: () => readonly { readonly certificate: string; readonly expiresAtMs: number }[],
+): void {
+  gaugesIn(registry).by(
+    'quittance_event_store_certificate_expiry_timestamp_seconds',
+    'When a certificate of the event store ends: that of each host of EVENTSTORE_URL, and that of their authority.',
+    ['certificate'],
+    () => certificates().map(({ certificate, expiresAtMs }) => [{ certificate }, expiresAtMs / 1_000]),
+  );
+}

@@ -84,6 +84,7 @@ export class Disk {
       soleWriter: false,
       ownLog: null,
       sharedLog: {
+        certificates: () => [],
         guard: { refusal: null, refuse: () => undefined },
         isAfter: (one, other) => isLater(SERVERS, one, other),
       },

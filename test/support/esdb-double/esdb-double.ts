@@ -82,6 +82,9 @@ export interface EsdbDoubleOptions {
   readonly access?: DoubleAccess;
 }
 
+/** Of the servers whose rules are kept. */
+const VERSIONS: Readonly<Record<ServerRules, string>> = { '23.10': '23.10.6', '24.10': '24.10.0', '25.1': '26.1.0' };
+
 /** `AnyStreamRevision.Any` of the server. */
 const ANY_REVISION = -2;
 
@@ -365,7 +368,7 @@ export class EsdbDouble {
 
   #supported(): InstanceType<typeof features.SupportedMethods> {
     const supported = new features.SupportedMethods();
-    supported.setEventStoreServerVersion('23.10.6');
+    supported.setEventStoreServerVersion(VERSIONS[this.#rules]);
     for (const name of ['append', 'read', 'delete', 'tombstone', ...(this.#batchAppend ? ['batchappend'] : [])]) {
       const method = new features.SupportedMethod();
       method.setServiceName('event_store.client.streams.streams');

@@ -208,7 +208,7 @@ describe("the service's containers", () => {
     expect(required.sort()).toEqual([
       ...[
         'API_SECRETS_KEY',
-        ...['API', 'AUDITOR', 'ERASER', 'SIGNER', 'WORKER'].map((user) => `EVENTSTORE_${user}_PASSWORD`),
+        ...['API', 'AUDITOR', 'ERASER', 'METRICS', 'SIGNER', 'WORKER'].map((user) => `EVENTSTORE_${user}_PASSWORD`),
       ],
       ...[
         'GRAFANA_ADMIN_PASSWORD',

@@ -170,7 +170,7 @@ export class EsdbClient {
     const client = this.#open(node);
     try {
       const deadline = Date.now() + this.#settings.gossipTimeoutMs;
-      return await unary(client, GOSSIP, Buffer.alloc(0), new Metadata(), decodeMembers, { deadline });
+      return await unary(client, GOSSIP, Buffer.alloc(0), this.#metadata(false), decodeMembers, { deadline });
     } finally {
       client.close();
     }

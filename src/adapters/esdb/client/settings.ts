@@ -65,7 +65,7 @@ export function parseConnectionString(text: string): ClientSettings {
     tls,
     login:
       parts['name'] === undefined ? null : { name: decoded(parts['name']), password: decoded(parts['password'] ?? '') },
-    connectionName: options.text('connectionName') ?? 'quittance',
+    connectionName: options.printable('connectionName', 'quittance'),
     keepAliveIntervalMs: options.time('keepAliveInterval', 10_000),
     keepAliveTimeoutMs: options.time('keepAliveTimeout', 10_000),
   };
@@ -136,6 +136,13 @@ class Options {
     const found = this.#values.get(flat(name));
     this.#values.delete(flat(name));
     return found?.value;
+  }
+
+  /** Sent in a header. */
+  printable(name: string, usual: string): string {
+    const value = this.text(name) ?? usual;
+    if (!/^[\x20-\x7e]+$/.test(value)) throw cannotBeUsed(`${name} has printable ASCII characters only`);
+    return value;
   }
 
   flag(name: string, usual: boolean): boolean {

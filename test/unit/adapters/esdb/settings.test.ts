@@ -60,6 +60,7 @@ describe('a connection string of the event store', () => {
     ['esdb://name:hidden-word@one?nodePreference=best', /nodePreference is one of/],
     ['esdb://name:hidden-word@one?tlsCAFile=/none/there', /tlsCAFile/],
     [`esdb://name:hidden-word@one?tlsCAFile=${broken}`, /tlsCAFile/],
+    ['esdb://name:hidden-word@one?connectionName=%C3%A9', /connectionName has printable/],
     ['esdb://name:hidden-word@one?userCertFile=/a', /belong together/],
   ])('that says %s is refused with its fault and without its password', (text, fault) => {
     let refused: unknown;

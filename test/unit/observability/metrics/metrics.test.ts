@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { HealthChecks } from '../../../../src/observability/health.ts';
 import { Metrics } from '../../../../src/observability/metrics/metrics.ts';
 import { reportBackups, reportShipping } from '../../../../src/observability/metrics/backup.ts';
+import { reportStoreCertificates } from '../../../../src/observability/metrics/store.ts';
 import { reportCanaries, reportCanaryLease } from '../../../../src/observability/metrics/canary.ts';
 import { reportAudit, reportDrift } from '../../../../src/observability/metrics/audit.ts';
 import { reportInbox } from '../../../../src/observability/metrics/inbox.ts';
@@ -89,6 +90,7 @@ function allMetrics(): Metrics {
   reportInbox(registry, () => [{ mode: 'live', network: 'bsc', transfers: 1, oldestSec: NOW_MS / 1000 - 60 }], clock);
   reportBackups(registry, { data: () => null, signer: () => NOW_MS - 60_000 }, clock);
   reportShipping(registry, () => Promise.resolve(0));
+  reportStoreCertificates(registry, () => [{ certificate: 'store-1:2113', expiresAtMs: NOW_MS }]);
   metrics.projections.addAgreement(registry, { differing: () => ['session-view@1'] });
   reportCanaryLease(registry, 'test', () => true);
   reportDrift(registry, () => [{ projection: 'session-view@1', rows: 2 }]);
