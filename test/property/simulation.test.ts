@@ -71,10 +71,24 @@ describe('a whole installation in virtual time', () => {
     const where = ['--network', 'bsc', '--steps', '14', '--profile', 'embedded', ...focus];
     const { text, status } = simulate('--seed', 'attacked', ...where, '--coverage');
     expect(status, text).toBe(0);
-    for (const answer of ['not_the_payer', 'exceeds_deposit', 'not_on_allow_list', 'approval'])
+    const released = ['release sweep may_have_paid', 'release gas_top_up may_have_paid'];
+    for (const answer of ['not_the_payer', 'exceeds_deposit', 'not_on_allow_list', 'approval', ...released])
       expect(text).toMatch(new RegExp(`[1-9]  attack ${answer}`));
     expect(text).not.toContain('attack signed');
   });
+
+  it(
+    'pays nobody who was settled before, and no approver signs what a false service asks',
+    { timeout: ROUNDS_MS },
+    () => {
+      const focus = ['socket', 'settle'].flatMap((kind) => ['--focus', kind]);
+      const where = ['--network', 'bsc', '--steps', '14', '--profile', 'embedded', ...focus];
+      const { text, status } = simulate('--seed', 'settled', '--runs', '2', ...where, '--coverage');
+      expect(status, text).toBe(0);
+      for (const move of ['a merchant who was settled refunds', 'approver signs nothing that was not typed'])
+        expect(text).toMatch(new RegExp(`[1-9]  ${move}`));
+    },
+  );
 
   it('does not fall back into what was found before', { timeout: ROUNDS_MS }, () => {
     const files = readdirSync(CASES).filter((name) => name.endsWith('.json'));
