@@ -82,8 +82,8 @@ describe('a whole installation in virtual time', () => {
     { timeout: ROUNDS_MS },
     () => {
       const focus = ['socket', 'settle'].flatMap((kind) => ['--focus', kind]);
-      const where = ['--network', 'bsc', '--steps', '14', '--profile', 'embedded', ...focus];
-      const { text, status } = simulate('--seed', 'settled', '--runs', '2', ...where, '--coverage');
+      const where = ['--network', 'bsc', '--steps', '20', '--profile', 'embedded', ...focus];
+      const { text, status } = simulate('--seed', 'sx', ...where, '--coverage');
       expect(status, text).toBe(0);
       for (const move of ['a merchant who was settled refunds', 'approver signs nothing that was not typed'])
         expect(text).toMatch(new RegExp(`[1-9]  ${move}`));
