@@ -83,7 +83,9 @@ export class TrackedDeposits {
 
   /** Counts small transfers in blocks up to this one, which must be final and read completely. */
   async countSmall(throughBlock: number, headNumber: number): Promise<void> {
-    for (const { sessionId, facts } of await this.intake.small.count(throughBlock, headNumber))
+    // What no session accepted yet may be such a transfer, too.
+    const through = Math.min(throughBlock, (this.intake.oldestParked?.number ?? Infinity) - 1);
+    for (const { sessionId, facts } of await this.intake.small.count(through, headNumber))
       this.#tracked.set(facts.depositKey, {
         ...{ ...NEW, sessionId, facts, rule: { kind: 'finalized' }, status: 'final', settled: true },
       });

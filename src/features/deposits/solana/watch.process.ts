@@ -315,7 +315,8 @@ export class SolanaWatcher implements NetworkWatcher {
   async #cover(): Promise<void> {
     const reached = this.#openReached();
     if (!this.#finalized || !reached) return;
-    await this.#deposits.countSmall(this.#finalized.number, this.#accounts.headSlot ?? this.#finalized.number);
+    const { number } = this.#finalized;
+    await this.#deposits.countSmall(Math.min(number, reached.slot), this.#accounts.headSlot ?? number);
     await this.#coverage.write(this.#finalized, reached.slot, this.#sweptTo);
     this.#deposits.forgetBelow(this.#finalized.number - REMEMBERED_SLOTS);
   }
