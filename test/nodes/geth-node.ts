@@ -15,7 +15,7 @@ import { gethPath } from './install-geth.ts';
 
 /** The account of geth's developers, which the genesis makes rich. */
 const RICH = new Wallet('0xb71c71a67e1177ad4e901695e1b4b9ee17ae16c6668d313eac2f96dbcda3f291');
-export const CHAIN_ID = 31_337;
+const CHAIN_ID = 31_337;
 /**
  * Of geth's developer chain, which has the contracts of Ethereum's forks, up to Osaka: later forks take another version
  * of the Engine API.

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-export const GETH_VERSION = '1.17.10';
+const GETH_VERSION = '1.17.10';
 const MODULE = 'github.com/ethereum/go-ethereum/cmd/geth';
 const CACHE = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
 
