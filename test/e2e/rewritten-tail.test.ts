@@ -1,7 +1,9 @@
 import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { LogAudit } from '../../src/adapters/sqlite/event-log/log-audit.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import type { KeyList } from '../../src/runtime/cryptography/sealing.ts';
 import { parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
@@ -355,3 +357,32 @@ describe('a log whose key is lost', () => {
     expect(rowsOf(early)).toHaveLength(events);
   });
 });
+
+describe('an event that somebody changes while the service runs', () => {
+  it('is found with the next one, before a checkpoint covers it', async () => {
+    const dataDir = copyOf(ours);
+    const store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
+    const audit = new LogAudit({ dataDir, verifierKey: null, anchors: [] });
+    let step = audit.check();
+    while (step === 'more') step = audit.check();
+    expect([step, audit.follow()]).toEqual(['sound', null]);
+    await appendHistory(store, historyFrom(20, 1));
+    replaceNewest(dataDir);
+    await appendHistory(store, historyFrom(21, 1));
+    expect(audit.follow()).toMatch(/damaged at event \d+: the chain is broken before it/);
+    audit.close();
+    await store.close();
+  });
+});
+
+/** The newest event, a deposit, with all its hashes. */
+function replaceNewest(dataDir: string): void {
+  const db = new DatabaseSync(join(dataDir, 'events.db'));
+  db.exec('DROP TRIGGER events_are_never_updated');
+  const rows = db.prepare('SELECT * FROM events ORDER BY position').all() as unknown as Row[];
+  const { data, hash, chain, position } = newest(
+    recomputed([...rows.slice(0, -1), { ...newest(rows), data: newest(rows).data.replace('"1.00"', '"1000.00"') }]),
+  );
+  db.prepare('UPDATE events SET data = ?, hash = ?, chain = ? WHERE position = ?').run(data, hash, chain, position);
+  db.close();
+}

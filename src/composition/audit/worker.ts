@@ -64,8 +64,9 @@ function recheck(): void {
 
 function follow(): void {
   if (state.integrity !== 'sound' || isStopped) return;
-  audit.follow();
-  if (state.size !== audit.tree.size) setState('sound', null);
+  const fault = audit.follow();
+  if (fault !== null) setState('damaged', fault);
+  else if (state.size !== audit.tree.size) setState('sound', null);
 }
 
 const base64 = (nodes: readonly Buffer[]): string[] => nodes.map((node) => node.toString('base64'));

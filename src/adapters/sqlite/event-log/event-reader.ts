@@ -226,12 +226,14 @@ export interface FullRow {
   readonly chain: string;
 }
 
+export const CHAIN_BROKEN = 'the chain is broken before it';
+
 /** Why the row differs from what was once stored after the row with the chain `chainBefore`; null if it does not. */
 export function faultOfRow(row: FullRow, chainBefore: string, predecessor: Query<Predecessor>): string | null {
   if (row.revision === 0 && row.stream_number !== row.position) return 'its stream has another number';
   if (hash('sha256', canonicalText({ ...row, atMs: row.at_ms }), 'hex') !== row.hash)
     return 'its text does not have its hash';
-  if (hash('sha256', chainBefore + row.hash, 'hex') !== row.chain) return 'the chain is broken before it';
+  if (hash('sha256', chainBefore + row.hash, 'hex') !== row.chain) return CHAIN_BROKEN;
   const before = predecessor.get(row.stream_number, row.revision - 1);
   if (row.revision > 0 && !before) return 'its stream lacks the event before it';
   return prevOf(row.metadata) === (before?.hash ?? '')

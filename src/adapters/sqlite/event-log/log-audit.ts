@@ -69,10 +69,14 @@ export class LogAudit {
     return ofFile ? { fault: this.#textOf(ofFile) } : 'sound';
   }
 
-  /** Adds what was appended since, once the history is verified. */
-  follow(): void {
-    for (let events = this.#walker.follow(SLICE); events.length > 0; events = this.#walker.follow(SLICE))
+  /** Adds what was appended since, once the history is verified. Returns the fault, or null. */
+  follow(): string | null {
+    for (;;) {
+      const { events, fault } = this.#walker.follow(SLICE);
       this.#take(events, false);
+      if (fault) return this.#textOf(fault);
+      if (events.length === 0) return null;
+    }
   }
 
   /** Rereads some verified events. Returns the fault, or null. */

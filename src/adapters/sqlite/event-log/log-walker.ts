@@ -1,9 +1,10 @@
+import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { HASH_BYTES, leafHash } from '../../../runtime/merkle/tree.ts';
 import type { RecordedEvent } from '../../../ports/event-log/event-store.ts';
 import { openDatabase, query, arrayQuery, type Query } from '../database.ts';
 import { CHAIN_GENESIS, eventsFile, faultOfSchema } from './event-schema.ts';
-import { faultOfRow, PREDECESSOR, type FullRow, type Predecessor } from './event-reader.ts';
+import { CHAIN_BROKEN, faultOfRow, PREDECESSOR, type FullRow, type Predecessor } from './event-reader.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
 import { must } from '../../../domain/values/must.ts';
 
@@ -41,7 +42,7 @@ const FILE_FAULTS_NAMED = 3;
 export class LogWalker {
   readonly #database: DatabaseSync;
   readonly #full: Query<FullRow>;
-  readonly #short: Query<WalkedEvent>;
+  readonly #short: Query<WalkedEvent & { readonly chain: string }>;
   readonly #hashes: Query<[hash: string]>;
   readonly #end: Query<{ position: number }>;
   readonly #predecessor: Query<Predecessor>;
@@ -52,7 +53,7 @@ export class LogWalker {
     this.#database = openDatabase(eventsFile(dataDir), { synchronous: 'FULL', readOnly: true });
     const range = 'FROM events WHERE position > ? AND position <= ? ORDER BY position';
     this.#full = query(this.#database, `SELECT * ${range}`);
-    this.#short = query(this.#database, `SELECT position, type, hash, '' AS data ${range}`);
+    this.#short = query(this.#database, `SELECT position, type, hash, chain, '' AS data ${range}`);
     this.#hashes = arrayQuery(this.#database, `SELECT hash ${range}`);
     this.#end = query(this.#database, 'SELECT coalesce(max(position), 0) AS position FROM events');
     this.#predecessor = query(this.#database, PREDECESSOR);
@@ -93,11 +94,22 @@ export class LogWalker {
     this.#chain = CHAIN_GENESIS;
   }
 
-  /** The next events, just written by this process, with empty `data`. */
-  follow(limit: number): WalkedEvent[] {
-    const events = this.#short.all(this.#position, Math.min(this.#position + limit, this.end));
-    this.#position = events.at(-1)?.position ?? this.#position;
-    return events;
+  /**
+   * The next events, just written by this process, with empty `data`. Their chain continues in the writer's memory, so
+   * that an event that somebody else changed meanwhile breaks it.
+   */
+  follow(limit: number): Walk {
+    const events: WalkedEvent[] = [];
+    for (const row of this.#short.all(this.#position, Math.min(this.#position + limit, this.end))) {
+      const position = this.#position + 1;
+      if (row.position !== position) return { events, fault: { position, reason: 'the event is missing' } };
+      if (hash('sha256', this.#chain + row.hash, 'hex') !== row.chain)
+        return { events, fault: { position, reason: CHAIN_BROKEN } };
+      this.#chain = row.chain;
+      this.#position = position;
+      events.push(row);
+    }
+    return { events, fault: null };
   }
 
   /** Leaf hashes from leaf `from` up to but excluding `to`. */
