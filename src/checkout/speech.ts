@@ -159,6 +159,7 @@ export function sentenceHtml(sentence: Sentence): Html {
 }
 
 const AMOUNT = /\d+(?:\.\d+)?/;
+const SHORT_AMOUNT = /^[\d.]{1,9} [A-Z]{4}$/;
 /** Shorter numbers are readable at a glance. */
 const UNGROUPED_DIGITS = 4;
 /** More characters in the first line would not fit a small phone at its size. */
@@ -183,9 +184,10 @@ export function amountHtml(text: string): Html {
   const apart = (all: readonly string[]): Html[] =>
     all.map((group, index) => (index === 0 ? html`${group}` : html`<span class="group">${group}</span>`));
   const look = number.length > LONG_NUMBER ? 'number long' : 'number';
-  return html`${text.slice(0, at)}<span class="${look}"
-      >${apart(groups)}${fraction !== undefined && '.'}${apart(behind)}</span
-    >${text.slice(at + number.length)}`;
+  // A short amount keeps its coin beside it.
+  const end = SHORT_AMOUNT.test(text) ? text.length : at + number.length;
+  const shown = html`${apart(groups)}${fraction !== undefined && '.'}${apart(behind)}${text.slice(at + number.length, end)}`;
+  return html`${text.slice(0, at)}<span class="${look}">${shown}</span>${text.slice(end)}`;
 }
 
 const WRITTEN_NUMBER = /(\d(?:[\d.,\u00a0\u202f]*\d)?)/;

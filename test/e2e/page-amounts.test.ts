@@ -103,6 +103,16 @@ describe.skipIf(CHROMIUM === undefined)('amounts on the page', () => {
       }
   });
 
+  it('stand in line with the rest of the page on a desktop', async () => {
+    await page.setViewportSize({ width: 1440, height: 900 });
+    served.show(CHOICE);
+    await page.goto(`${served.url}?lang=en`);
+    const [main, footer] = [await page.locator('main').boundingBox(), await page.locator('footer').boundingBox()];
+    expect(footer!.x).toBe(main!.x);
+    const [rate, next] = [await page.locator('.rate').boundingBox(), await page.locator('.next').boundingBox()];
+    expect(next!.y - rate!.y - rate!.height).toBeLessThan(60);
+  });
+
   it('are copied as they are shown', async () => {
     served.show({ ...OPEN, dueAmount: '5.405' });
     await page.goto(`${served.url}?lang=de`);
