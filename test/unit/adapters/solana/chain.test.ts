@@ -379,6 +379,43 @@ describe('Solana providers', () => {
   });
 });
 
+/* Agave says `ok` while its finalised slot is lower than before a kill, while it stands still, and after a jump. */
+describe('a node that was restarted', () => {
+  const shown = (readJson('solana/synthetic.json') as Record<string, Recorded>)['usdt_plain']!;
+
+  it('denies nothing that was final while its finalized slot is lower than before, and shows it again after', async () => {
+    const node = await play();
+    node.transactions.set('paid', { ...shown, slot: node.finalizedSlot - 5 });
+    const chain = chainOver([node]);
+    await chain.balances([]);
+    const { number } = await chain.finalized();
+    expect(await chain.transferAt('paid', 1)).not.toBeNull();
+    node.finalizedSlot -= 40;
+    expect((await chain.finalized()).number).toBe(number - 40);
+    await expect(chain.transferAt('paid', 1)).rejects.toThrow(/as finalized yet/);
+    node.finalizedSlot += 41;
+    expect(await chain.transferAt('paid', 1)).not.toBeNull();
+  });
+
+  it('is asked for no absence while it stands still and another one has gone on', async () => {
+    const [halted, sound] = [await play(400_000_100), await play(400_000_200)];
+    const chain = chainOver([halted, sound]);
+    await chain.balances([]);
+    halted.override = () => ({ status: 503 });
+    await chain.balances([]);
+    halted.override = () => undefined;
+    sound.override = () => ({ status: 503 });
+    await expect(chain.transferAt('never', 1)).rejects.toThrow(ChainUnavailable);
+  });
+
+  it('names no final block where its newest final slot is one that it jumped over', async () => {
+    const [jumped, sound] = [await play(), await play()];
+    jumped.skipped.add(jumped.finalizedSlot);
+    expect((await chainOver([jumped, sound]).finalized()).number).toBe(sound.finalizedSlot);
+    await expect(chainOver([jumped]).finalized()).rejects.toThrow(ChainUnavailable);
+  });
+});
+
 describe('reading a Solana transfer again', () => {
   const transaction = (readJson('solana/synthetic.json') as Record<string, Recorded>)['usdt_plain']!;
 

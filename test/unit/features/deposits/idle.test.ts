@@ -3,7 +3,7 @@ import type { RangeScanned } from '../../../../src/domain/events/operations-even
 import type { DepositFacts } from '../../../../src/domain/events/session-events.ts';
 import type { Block, Chain, ScanOptions, Transfer } from '../../../../src/ports/chain/chain.ts';
 import { ChainWatcher } from '../../../../src/features/deposits/chain/watch.process.ts';
-import type { IdlePace } from '../../../../src/features/deposits/chain/types.ts';
+import type { IdlePace, Reorg } from '../../../../src/features/deposits/chain/types.ts';
 import { AddressIndex } from '../../../../src/features/addresses/address-index.ts';
 import { DueSessions } from '../../../../src/features/sessions/due.ts';
 import { localSettings } from '../../../support/anvil.ts';
@@ -43,6 +43,9 @@ interface World {
   head: number;
   /** Answers `blockAt` with another chain's blocks. */
   isReplaced: boolean;
+  /** The chain has other blocks above this one than at first. */
+  forkedAbove: number;
+  readonly reorgs: Reorg[];
 }
 
 let watcher: ChainWatcher;
@@ -59,7 +62,13 @@ function world(paidIn: readonly number[] = [], idle = ASLEEP): World {
     need: () => listeners.forEach((listener) => listener()),
     head: 1_000,
     isReplaced: false,
+    ...{ forkedAbove: Infinity, reorgs: [] },
   };
+  const at = (number: number): Block => ({
+    ...blockOf(number),
+    ...(number > state.forkedAbove && { hash: `${blockOf(number).hash}-fork` }),
+    ...(number > state.forkedAbove + 1 && { parentHash: `${blockOf(number - 1).hash}-fork` }),
+  });
   const addresses = new AddressIndex('evm');
   addresses.add(OURS, SESSION);
   const chain: Chain = {
@@ -67,16 +76,16 @@ function world(paidIn: readonly number[] = [], idle = ASLEEP): World {
     mode: 'test',
     settings: localSettings(TOKEN),
     verify: async () => undefined,
-    head: async () => blockOf(state.head),
-    finalized: async () => blockOf(state.head - FINALITY),
-    blockAt: async (number) => ({ ...blockOf(number), ...(state.isReplaced && number > 900 && { hash: '0xother' }) }),
+    head: async () => at(state.head),
+    finalized: async () => at(state.head - FINALITY),
+    blockAt: async (number) => ({ ...at(number), ...(state.isReplaced && number > 900 && { hash: '0xother' }) }),
     async scan(from: number, to: number, _isOurs: unknown, { readBefore = [] }: ScanOptions = {}) {
       state.asked.push({ from, to, isSecond: readBefore.length > 0 });
       const transfers = paidIn.filter((number) => number >= from && number <= to).map(transferIn);
       return {
         transfers,
-        lastBlock: blockOf(to),
-        headers: [blockOf(state.head - FINALITY), blockOf(to)],
+        lastBlock: at(to),
+        headers: [at(Math.max(from, state.head - FINALITY)), at(to)],
         providers: ['p'],
       };
     },
@@ -104,6 +113,7 @@ function world(paidIn: readonly number[] = [], idle = ASLEEP): World {
       },
       finalityRuleOf: () => ({ kind: 'finalized' }),
       pendingDeposits: async () => [],
+      observer: { onReorg: (reorg) => state.reorgs.push(reorg) },
       awaited: {
         isAwaited: () => state.awaited,
         onAwaited: (listener) => (listeners.add(listener), () => listeners.delete(listener)),
@@ -158,6 +168,36 @@ describe('a network on which nobody is expected to pay', () => {
     await watcher.start();
     state.head = 1_001;
     await expect.poll(() => state.asked.at(-1)?.to).toBe(1_001);
+  });
+});
+
+/* As java-tron comes back after a restart: at its solid block, 18 or 19 lower; without peers it makes other blocks then. */
+describe('a node that restarts 18 blocks lower', () => {
+  const restarted = async (forkedAbove: number): Promise<World> => {
+    const state = world();
+    state.awaited = true;
+    await watcher.start();
+    await expect.poll(() => watcher.status().scannedBlock).toBe(1_000);
+    state.head = 982;
+    const { length } = state.asked;
+    await expect.poll(() => watcher.status().headBlock).toBe(982);
+    expect(watcher.status().scannedBlock).toBe(1_000);
+    expect(state.asked.slice(length).filter(({ isSecond }) => !isSecond)).toEqual([]);
+    Object.assign(state, { forkedAbove, head: 1_003 });
+    await expect.poll(() => watcher.status().scannedBlock).toBe(1_003);
+    return state;
+  };
+
+  test('and comes back with the same blocks is read on where it was', async () => {
+    const { asked, reorgs } = await restarted(Infinity);
+    expect(asked.filter(({ isSecond }) => !isSecond).at(-1)).toMatchObject({ from: 1_001, to: 1_003 });
+    expect(reorgs).toEqual([]);
+  });
+
+  test('and makes other blocks is read again from the last common one, whether or not it had passed the old head', async () => {
+    const { asked, reorgs } = await restarted(982);
+    expect(reorgs).toEqual([{ commonBlock: 936, depthBlocks: 64, beyondFinality: false }]);
+    expect(asked.filter(({ isSecond }) => !isSecond).at(-1)).toMatchObject({ from: 937, to: 1_003 });
   });
 });
 
