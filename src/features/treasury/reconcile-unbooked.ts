@@ -98,7 +98,8 @@ async function sureAmong(
   if (unbooked.size === 0 && !differs.includes(true)) return { found: [], native: [] };
   await deps.pause();
   const suspects = given.filter(({ address }) => unbooked.has(address));
-  const heldNow = await surelyHeld(deps, suspects);
+  const before = held.filter((_, index) => unbooked.has(must(given[index]).address));
+  const heldNow = await surelyHeld(deps, suspects, before);
   const inDoubt = given.filter((_, index) => differs[index]);
   return {
     found: await unbookedAt(deps, suspects, heldNow),
@@ -106,15 +107,20 @@ async function sureAmong(
   };
 }
 
-/** What both states show: a provider whose final state is old still shows what has been swept. */
+/**
+ * What was there before the pause and both states still show: an address may be paid all the time, and a provider whose
+ * final state is old still shows what has been swept.
+ */
 async function surelyHeld(
   { chain, native }: UnbookedDeps,
   given: readonly GivenAddress[],
+  before: readonly Pick<AccountBalances, 'coins'>[],
 ): Promise<Pick<AccountBalances, 'coins'>[]> {
   if (given.length === 0) return [];
-  return (await shownAt(native, given)).map(({ final, newest }) => {
+  return (await shownAt(native, given)).map(({ final, newest }, index) => {
+    const states = [final, newest, must(before[index])];
     const sure = chain.settings.tokens.map(
-      ({ coin }) => [coin, least(final.coins[coin] ?? 0n, newest.coins[coin] ?? 0n)] as const,
+      ({ coin }) => [coin, states.map(({ coins }) => coins[coin] ?? 0n).reduce(least)] as const,
     );
     return { coins: Object.fromEntries(sure) };
   });

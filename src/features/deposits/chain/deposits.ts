@@ -44,7 +44,7 @@ export class TrackedDeposits {
   }
 
   get unsettled(): number {
-    let count = this.intake.parked;
+    let count = this.intake.parked + this.intake.small.size;
     for (const deposit of this.#tracked.values()) if (!deposit.settled) count += 1;
     return count;
   }

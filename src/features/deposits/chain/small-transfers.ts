@@ -29,6 +29,10 @@ export class SmallTransfers {
     this.#deps = deps;
   }
 
+  get size(): number {
+    return this.#waiting.size;
+  }
+
   /** The oldest block with one of them; infinity if there is none. */
   get oldest(): number {
     let oldest = Infinity;

@@ -40,6 +40,8 @@ export interface WatchSolanaOptions {
   readonly oldIntervalMs?: number;
   /** Minimum time between two `RangeScanned` events. Default 60,000. */
   readonly coverageIntervalMs?: number;
+  /** Minimum time between two counts of small transfers. Default 15,000. */
+  readonly countIntervalMs?: number;
   /** How the accounts are read while nobody is expected to pay; default `IDLE`. */
   readonly idle?: Omit<IdlePace, 'secondReadingMs'>;
   /** After this time a balance that its whole history does not explain is accepted with an alarm. Default 60,000. */

@@ -52,6 +52,7 @@ export class SolanaWatcher implements NetworkWatcher {
   #finalized: Block | null = null;
   #scannedToSec: number | null = null;
   #waitingAtMs = -Infinity;
+  #countedAtMs = -Infinity;
   readonly #pace: Pace;
   readonly #sweeps: { readonly recent: SolanaSweep; readonly old: SolanaSweep };
   /** Progress of the sweeps when nothing behind them was left unexplained. */
@@ -71,6 +72,7 @@ export class SolanaWatcher implements NetworkWatcher {
       recentIntervalMs: 60_000,
       oldIntervalMs: OLD_INTERVAL_MS,
       coverageIntervalMs: 60_000,
+      countIntervalMs: 15_000,
       unexplainedAfterMs: 60_000,
       isNewChain: false,
       idle: IDLE,
@@ -180,6 +182,7 @@ export class SolanaWatcher implements NetworkWatcher {
     this.#look += 1;
     const heights = { headNumber: this.#accounts.headSlot ?? 0, finalizedNumber: this.#finalized?.number ?? -1 };
     await this.#deposits.settle({ ...heights, look: this.#look, isReadToHead: true });
+    await this.#countSmall();
     if (coverageDue) await this.#cover();
   }
 
@@ -312,11 +315,17 @@ export class SolanaWatcher implements NetworkWatcher {
     this.#unexplained.set(watched.owner, watched);
   }
 
+  async #countSmall(): Promise<void> {
+    const reached = this.#openReached();
+    if (!this.#finalized || !reached || this.#pace.nowMs() - this.#countedAtMs < this.#options.countIntervalMs) return;
+    this.#countedAtMs = this.#pace.nowMs();
+    const { number } = this.#finalized;
+    await this.#deposits.countSmall(Math.min(number, reached.slot), this.#accounts.headSlot ?? number);
+  }
+
   async #cover(): Promise<void> {
     const reached = this.#openReached();
     if (!this.#finalized || !reached) return;
-    const { number } = this.#finalized;
-    await this.#deposits.countSmall(Math.min(number, reached.slot), this.#accounts.headSlot ?? number);
     await this.#coverage.write(this.#finalized, reached.slot, this.#sweptTo);
     this.#deposits.forgetBelow(this.#finalized.number - REMEMBERED_SLOTS);
   }

@@ -64,7 +64,7 @@ function watching(
         onTrouble: ({ error }) => troubles.push(error),
       },
     },
-    { pollIntervalMs: 2, coverageIntervalMs: 0, ...options },
+    { pollIntervalMs: 2, coverageIntervalMs: 0, countIntervalMs: 0, ...options },
   );
   running.push(watcher);
   const open = (owner: string, changes: object = {}): void =>

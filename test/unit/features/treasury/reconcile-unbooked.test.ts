@@ -173,6 +173,17 @@ describe('money that the books do not have', () => {
     expect((await world.look()).found).toEqual([]);
   });
 
+  it('does not include what came during the pause, at an address that is paid all the time', async () => {
+    const world = new World();
+    world.give('0xabc1', 'cs_busy');
+    world.held.set('0xabc1', 2n * UNIT);
+    world.onPause = () => {
+      world.book('0xabc1', '2.00');
+      world.held.set('0xabc1', 3n * UNIT);
+    };
+    expect((await world.look()).found).toEqual([]);
+  });
+
   it('is searched in parts, each of which says where to continue', async () => {
     const world = new World();
     const names = Array.from({ length: 25 }, (_, index) => `0x${String(index).padStart(4, '0')}`);
