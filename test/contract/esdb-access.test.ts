@@ -162,6 +162,7 @@ describe('the users of the event store', () => {
       signer: true,
       auditor: true,
       eraser: false,
+      metrics: false,
     });
   });
 
