@@ -27,7 +27,7 @@ export const MUTANT_SETS: Readonly<Record<string, MutantSet>> = {
       'test/e2e/hostile-worker*.test.ts',
       'test/e2e/signer-*.test.ts',
       'test/property/{signer-search,signer-moves-search,solana-payers}.property.test.ts',
-      'test/unit/signer/{moves,one-voice-a-host,own-money,deposit-gone,settled-merchant,stop-in-flight,taken-over,tron-gas,what-landed}.test.ts',
+      'test/unit/signer/{approver-commands,moves,one-voice-a-host,own-money,deposit-gone,settled-merchant,stop-in-flight,taken-over,tron-gas,what-landed}.test.ts',
       'test/unit/signer/journal/refund-cover.test.ts',
     ],
     exclude: ['test/e2e/hostile-worker-planted.test.ts'],

@@ -304,6 +304,22 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['is neither signed nor raised in fee'],
   },
   {
+    without: 'what was typed as all that an approver signs',
+    changes: [{ file: 'src/cli/approval-terms.ts', from: 'if (fits(found)) continue;', to: 'if (found) continue;' }],
+    foundBy: ['signs nothing: another destination', 'signs nothing: more than left', 'signs nothing: another action'],
+  },
+  {
+    without: 'lines about money that the command must name',
+    changes: [
+      {
+        file: 'src/cli/approval-terms.ts',
+        from: 'ALWAYS_TYPED.includes(label) && !expected',
+        to: "label === '' && !expected",
+      },
+    ],
+    foundBy: ['signs no line about money'],
+  },
+  {
     without: 'the look at the chain before money is free again',
     changes: [change('outgoing.ts', 'if (!view || !(await view.hadNoEffect(entries, seenIn)))', 'if (!view)')],
     foundBy: ['that landed gives nothing free'],
