@@ -80,8 +80,8 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     changes: [
       change(
         'policies/deposits.ts',
-        'agreedTo(others, hashOf(transactionTerms(order, BEYOND_ACCOUNT)))',
-        'agreedTo(others, hashOf(transactionTerms(order)))',
+        'agreedTo(others, [hashOf(transactionTerms(order, BEYOND_ACCOUNT))], rules.approvers)',
+        'agreedTo(others, [hashOf(transactionTerms(order))], rules.approvers)',
       ),
     ],
     foundBy: ['who was settled gets nothing back'],

@@ -29,7 +29,7 @@ export const SIGNER_FAULTS: readonly Unfixed[] = [
     'the signer withdraws without approvals',
     WHERE,
     'src/signer/policies/policies.ts',
-    'return missingApprovals(others, hashOf(transactionTerms(order)), `approvers approved ${order.amount} ${order.coin}`);',
+    'return missingApprovals(others, terms, `approvers approved ${order.amount} ${order.coin}`, rules);',
     'return null;',
   ),
 ];
