@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { DepositFacts, SessionEvent } from '../../../../src/domain/events/session-events.ts';
 import { sessionView } from '../../../../src/features/sessions/view.ts';
 import { sessionTable } from '../../../../src/features/shared/handlers/session-handler.ts';
-import type { ConfirmDeposit, RevertDeposit } from '../../../../state-machines/checkout-session/session.decider.ts';
+import type { ConfirmDeposit, RevertDeposit } from '../../../../state-machines/checkout-session/deposits.decider.ts';
 import { kindOf } from '../../../../state-machines/checkout-session/deposit-kind.ts';
 import {
   choiceFacts,

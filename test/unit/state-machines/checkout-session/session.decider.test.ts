@@ -4,9 +4,9 @@ import type { RefundId } from '../../../../src/domain/values/ids.ts';
 import { amountOf } from '../../../../src/domain/money/money.ts';
 import { sessionTable } from '../../../../src/features/shared/handlers/session-handler.ts';
 import { sessionView } from '../../../../src/features/sessions/view.ts';
+import type { ConfirmDeposit } from '../../../../state-machines/checkout-session/deposits.decider.ts';
 import {
   decideSession,
-  type ConfirmDeposit,
   type RequestRefund,
   type SessionCommand,
 } from '../../../../state-machines/checkout-session/session.decider.ts';
