@@ -92,7 +92,7 @@ beforeAll(async () => {
     // Other webhooks than the payment's may have been attempted before.
     async () =>
       named('projection').length > 2 &&
-      named('ConfirmDeposit').some((confirm) => attemptsOf(confirm).some((attempt) => childrenOf(attempt).length > 0)),
+      named('ConfirmDeposits').some((confirm) => attemptsOf(confirm).some((attempt) => childrenOf(attempt).length > 0)),
   );
 }, 120_000);
 
@@ -128,14 +128,14 @@ describe('the trace of one payment', () => {
     }
     const [final] = named('deposit final');
     const [confirm] = childrenOf(final!);
-    expect(confirm!.name).toBe('ConfirmDeposit');
+    expect(confirm!.name).toBe('ConfirmDeposits');
     expect(childrenOf(confirm!).map((span) => attribute(span, 'quittance.events'))).toEqual([
       'DepositConfirmed SessionPaid',
     ]);
   });
 
   it('links the webhook to the payment and passes its context to the receiver', () => {
-    const [confirm] = named('ConfirmDeposit');
+    const [confirm] = named('ConfirmDeposits');
     const [attempt] = attemptsOf(confirm!);
     expect(attempt!.parentSpanId ?? '').toBe('');
     expect(attempt).toMatchObject({ kind: 3 });
@@ -162,7 +162,7 @@ describe('the trace of one payment', () => {
       .map((line) => JSON.parse(line) as { msg: string; traceId?: string; events?: string; actor?: string });
     const traceOf = (what: string) => lines.find(({ msg, events }) => (events ?? msg).includes(what))?.traceId;
     expect(traceOf('SessionCreated')).toBe(CLIENT_TRACE);
-    expect(traceOf('DepositConfirmed SessionPaid')).toBe(named('ConfirmDeposit')[0]!.traceId);
+    expect(traceOf('DepositConfirmed SessionPaid')).toBe(named('ConfirmDeposits')[0]!.traceId);
     expect(lines.map(({ events, actor }) => [events, actor])).toContainEqual(['DepositDetected', 'chain:ethereum']);
     for (const what of ['DeliveryScheduled', 'RefundRequested', 'a refund payout was sent', 'RefundCompleted'])
       expect(traceOf(what), what).toMatch(/^[0-9a-f]{32}$/);
