@@ -322,7 +322,7 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
   {
     without: 'the look at the chain before money is free again',
     changes: [change('outgoing.ts', 'if (!view || !(await view.hadNoEffect(entries, seenIn)))', 'if (!view)')],
-    foundBy: ['that landed gives nothing free'],
+    foundBy: ['on ethereum no sequence of requests'],
   },
 ];
 
