@@ -102,7 +102,7 @@ export function benchRpc(): BenchSection {
     ],
     rows,
     notes: [
-      'Ethereum, BSC and Solana: nothing is asked for the sake of an order that waits, except on Solana, where a call reads 99 token accounts; orders younger than ten minutes are read every second there, others every five.',
+      'An order that waits takes no call of its own, except on Solana, where a call reads 99 token accounts: of orders younger than ten minutes every second, of others every five.',
       'TRON: a block without transactions takes a second call, which one of the main network does not. A provider without `/jsonrpc` takes another 1,200 calls an hour while idle.',
     ],
   };

@@ -227,7 +227,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     provider.report('head', slot);
     if (slot < Math.max(this.#finalizedSeen, this.#headSeen - MAX_LAG_SLOTS))
       throw new ProviderFault('behind', `is ${this.#headSeen - slot} slots behind`);
-    if (await hasStatus(provider, txHash, slot))
+    if (await hasStatus(provider, txHash, Math.max(0, this.#finalizedSeen)))
       throw new ProviderFault('behind', `knows ${txHash} but does not show it yet`);
   }
 
