@@ -94,6 +94,11 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['counts although the event log says', 'no more is signed for a merchant'],
   },
   {
+    without: 'the place of a deposit among the logs of its own transaction',
+    changes: [change('chains/evm-view.ts', 'placeAmong(found.logs, moved)', 'moved.logIndex')],
+    foundBy: ['put behind the logs of others'],
+  },
+  {
     without: 'what the books have as unmatched transfers',
     changes: [change('policies/deposits.ts', 'if (bytesOf(all)', "if (order.kind === 'return' || bytesOf(all)")],
     foundBy: ['is returned as an unmatched transfer to nobody'],

@@ -11,6 +11,8 @@ import { sourceOfUrl } from '../../domain/networks/provider-source.ts';
 /** A deposit that the signer itself found on chain. */
 export interface FoundDeposit {
   readonly depositKey: string;
+  /** Names the transfer whatever block its transaction is in. The key does not where it counts the logs of the block. */
+  readonly place: string;
   /** As this service writes the names of its own transactions. */
   readonly txHash: string;
   readonly coin: Coin;

@@ -74,6 +74,12 @@ const RETURN_GAS = 100_000n;
 const SWEEP_MARGIN = 250n;
 const HUNDRED = 100n;
 
+/** The place of a log among those of its transaction: in the block they are counted on from other transactions. */
+const placeAmong = (
+  logs: readonly { readonly logIndex: string }[],
+  { logIndex }: { readonly logIndex: string },
+): number => Number(logIndex) - Math.min(...logs.map((each) => Number(each.logIndex)));
+
 /** The signer's view of Ethereum and BSC. */
 export class EvmView implements ChainView {
   readonly #network: PayoutNetwork;
@@ -96,6 +102,7 @@ export class EvmView implements ChainView {
       if (addressOf(to) !== proof.toAddress) return null;
       return {
         depositKey: `${this.#network.network}:${found.transactionHash}:${Number(moved.logIndex)}`,
+        place: `${this.#network.network}:${found.transactionHash}#${placeAmong(found.logs, moved)}`,
         txHash: found.transactionHash,
         coin: token.coin,
         units: fromTokenUnits(BigInt(moved.data), token.decimals),

@@ -89,8 +89,10 @@ export class SolanaView implements ChainView {
       const own = deltas.find(({ accountIndex }) => accountIndex === proof.logIndex);
       const token = this.#network.tokens.find(({ address }) => address === own?.mint);
       if (!own || !token || own.owners[1] !== proof.toAddress || own.units <= 0n) return null;
+      const depositKey = `solana:${txHash}:${own.accountIndex}`;
       return {
-        depositKey: `solana:${txHash}:${own.accountIndex}`,
+        depositKey,
+        place: depositKey,
         txHash,
         coin: token.coin,
         units: fromTokenUnits(own.units, token.decimals),

@@ -120,8 +120,10 @@ export class TronView implements ChainView {
       const [topic, from, to, ...others] = log.topics;
       if (topic !== TRANSFER_TOPIC || from === undefined || to === undefined || others.length > 0) return null;
       if (addressOf(to) !== proof.toAddress) return null;
+      const depositKey = `tron:${proof.txHash.toLowerCase()}:${proof.logIndex}`;
       return {
-        depositKey: `tron:${proof.txHash.toLowerCase()}:${proof.logIndex}`,
+        depositKey,
+        place: depositKey,
         txHash: proof.txHash.toLowerCase(),
         coin: token.coin,
         units: fromTokenUnits(BigInt(`0x${log.data}`), token.decimals),

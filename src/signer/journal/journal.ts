@@ -39,7 +39,7 @@ export type JournalFact =
       readonly toAddress: string;
       readonly draft: TransactionDraft;
       /** The deposits whose money it takes; empty if it takes none. */
-      readonly takenFrom: readonly { readonly depositKey: string; readonly units: string }[];
+      readonly takenFrom: readonly { readonly depositKey: string; readonly place: string; readonly units: string }[];
       readonly txHash: string;
       readonly signedBytes: string;
     }

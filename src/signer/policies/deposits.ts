@@ -9,7 +9,8 @@ import { BEYOND_ACCOUNT, hashOf, transactionTerms } from '../approvals/text.ts';
 import type { ChainView, FoundDeposit } from '../chains/chain-view.ts';
 import { DepositLookups } from '../chains/deposit-lookups.ts';
 import { bytesOf, refusal } from '../exclusive.ts';
-import { limitsRefusal, takenByDeposit } from './limits.ts';
+import type { SignedEntry } from '../journal/journal.ts';
+import { limitsRefusal, takenByPlace } from './limits.ts';
 import { treasuryFault, type Judged, type Policy, type PolicyParts } from './policy.ts';
 import type { SigningWallet } from '../keys/signing-wallet.ts';
 import { must } from '../../domain/values/must.ts';
@@ -54,9 +55,9 @@ function isOurs(wallet: SigningWallet, network: Network, { toAddress, derivation
 
 /** Takes the ordered amounts from each deposit, all found on chain and paid by the payee. */
 async function takeOfDeposits(order: OutgoingTransaction, parts: PolicyParts, view: ChainView): Promise<Judged> {
-  const taken = takenByDeposit(parts.others);
+  const taken = takenByPlace(parts.others);
   const { own } = parts;
-  const takenFrom: { depositKey: string; units: string }[] = [];
+  const takenFrom: SignedEntry['takenFrom'][number][] = [];
   let rest = amountOf(order.amount);
   const lookedUp = new DepositLookups(view, order.deposits);
   for (const [index, proof] of order.deposits.entries()) {
@@ -64,14 +65,14 @@ async function takeOfDeposits(order: OutgoingTransaction, parts: PolicyParts, vi
     const found = await lookedUp.at(index);
     const fault = depositFault(found, order);
     if (fault) return fault;
-    const { depositKey, txHash, units } = must(found);
+    const { depositKey, place, txHash, units } = must(found);
     if (own.hasSigned(txHash)) return refusal('denied', 'own_transfer', `${txHash} moved our own money`);
-    if (takenFrom.some((one) => one.depositKey === depositKey))
+    if (takenFrom.some((one) => one.place === place))
       return refusal('denied', 'named_twice', `${proof.depositKey} is named twice`);
-    const share = least(least(units - (taken.get(depositKey) ?? 0n), amountOf(proof.amount)), rest);
+    const share = least(least(units - (taken.get(place) ?? 0n), amountOf(proof.amount)), rest);
     if (share <= 0n) continue;
     rest -= share;
-    takenFrom.push({ depositKey, units: share.toString() });
+    takenFrom.push({ depositKey, place, units: share.toString() });
   }
   if (rest > 0n) return refusal('denied', 'exceeds_deposit', "more than what is left of the payer's money");
   return accountRefusal(order, parts) ?? { ok: true, takenFrom };

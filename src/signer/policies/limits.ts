@@ -75,14 +75,13 @@ function windowRefusal(
     : refusal('later', code, `${formatAmount(used)} of ${cap} ${coin} are used`);
 }
 
-/** Money of each deposit that refunds and returns have taken and not given back, in 10^-18 units. */
-export function takenByDeposit(entries: readonly JournalEntry[]): Map<string, bigint> {
+/** Money of each deposit, by its place, that refunds and returns have taken and not given back, in 10^-18 units. */
+export function takenByPlace(entries: readonly JournalEntry[]): Map<string, bigint> {
   const released = new Set(entries.flatMap((entry) => (entry.kind === 'released' ? [entry.id] : [])));
   const taken = new Map<string, bigint>();
   for (const entry of standing(entries)) {
     if (released.has(entry.id)) continue;
-    for (const { depositKey, units } of entry.takenFrom)
-      taken.set(depositKey, (taken.get(depositKey) ?? 0n) + BigInt(units));
+    for (const { place, units } of entry.takenFrom) taken.set(place, (taken.get(place) ?? 0n) + BigInt(units));
   }
   return taken;
 }

@@ -9,7 +9,7 @@ import { missingApprovals } from '../approvals/count.ts';
 import { hashOf, transactionTerms } from '../approvals/text.ts';
 import type { ChainView } from '../chains/chain-view.ts';
 import { refusal } from '../exclusive.ts';
-import { takenByDeposit } from './limits.ts';
+import { takenByPlace } from './limits.ts';
 import { coveredRefusal, treasuryFault, type Judged, type Policy, type PolicyParts } from './policy.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -46,7 +46,7 @@ function transferFault(
 async function takeTransfer(order: OutgoingTransaction, { others }: PolicyParts, view: ChainView): Promise<Judged> {
   const transfer = must(order.transfer);
   const depositKey = `${order.network}:${nativeTransferKey(transfer)}`;
-  if (takenByDeposit(others).has(depositKey))
+  if (takenByPlace(others).has(depositKey))
     return refusal('denied', 'already_returned', `${transfer.txHash} was already returned`);
   const found = await view.findNativeTransfer(transfer);
   if (!found)
@@ -64,7 +64,7 @@ async function takeTransfer(order: OutgoingTransaction, { others }: PolicyParts,
       'exceeds_deposit',
       `${formatAmount(found.units)} ${order.coin} came, and the fee is deducted from it`,
     );
-  return { ok: true, takenFrom: [{ depositKey, units: found.units.toString() }] };
+  return { ok: true, takenFrom: [{ depositKey, place: depositKey, units: found.units.toString() }] };
 }
 
 /** The operator adds nothing: amount and maximum fee are no more than what arrived. Null for every other kind. */

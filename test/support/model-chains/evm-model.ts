@@ -26,7 +26,11 @@ export async function modelEvm(): Promise<ModelChain> {
       ...{ transactionHash: proof.txHash, status: '0x1', blockNumber: BLOCK.number, blockHash: BLOCK.hash },
       logs: [
         {
-          ...{ address: TOKEN, logIndex: '0x0', data: `0x${units.toString(16).padStart(64, '0')}` },
+          ...{
+            address: TOKEN,
+            logIndex: `0x${proof.logIndex.toString(16)}`,
+            data: `0x${units.toString(16).padStart(64, '0')}`,
+          },
           topics: [id('Transfer(address,address,uint256)'), topicOf(payer), topicOf(proof.toAddress)],
         },
       ],

@@ -21,7 +21,7 @@ const signed = (id: string, network: 'ethereum' | 'bsc', change = {}) =>
     fromAddress: '0xTreasury',
     toAddress: '0xPayer',
     draft,
-    takenFrom: [{ depositKey: 'bsc:0x1:0', units: '7250000000000000000' }],
+    takenFrom: [{ depositKey: 'bsc:0x1:0', place: 'bsc:0x1#0', units: '7250000000000000000' }],
     txHash: `0x${id}`,
     signedBytes: '0xb',
     ...change,
