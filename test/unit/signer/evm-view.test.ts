@@ -73,6 +73,7 @@ describe('a deposit', () => {
     payer: PAYER,
     final: true,
     depositKey: proof.depositKey,
+    place: `ethereum:${hash('a')}#0`,
     txHash: hash('a'),
   };
 
