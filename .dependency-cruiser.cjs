@@ -198,7 +198,7 @@ module.exports = {
         SRC.ports,
         SRC.runtime,
         SRC.chainFormats,
-        '^projections/ledger/(postings|treasury-postings|adjustment-postings|session-books|order-money)[.]ts$',
+        '^projections/ledger/(postings|transfer-postings|treasury-postings|adjustment-postings|session-books|order-money)[.]ts$',
       ],
     ),
     layer('sandbox', 'Local chains and a test payer; adapters come from main.ts.', SRC.sandbox, [

@@ -36,5 +36,10 @@ if (stays && !process.execArgv.includes('--disable-sigusr1') && process.platform
       ...process.env,
     },
   );
-const { main } = await import(isRelease ? release.href : '../src/main.ts');
-await main(process.argv.slice(2));
+if (isRelease) {
+  const { main } = await import(release.href);
+  await main(process.argv.slice(2));
+} else {
+  const { main } = await import('../src/main.ts');
+  await main(process.argv.slice(2));
+}

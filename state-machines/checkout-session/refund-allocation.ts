@@ -49,7 +49,7 @@ interface Payer {
 }
 
 /** Payouts of one refund. The next refund takes what it leaves. */
-export const MOST_LEGS = 100;
+const MOST_LEGS = 100;
 /** The signer's limit of deposits per payout. */
 const MOST_DEPOSITS_OF_A_LEG = 1_000;
 

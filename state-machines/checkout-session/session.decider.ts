@@ -70,7 +70,7 @@ export type SessionCommand =
   | PayoutCommand;
 
 /** Refunds of one session, failed ones too. */
-export const MOST_REFUNDS = 200;
+const MOST_REFUNDS = 200;
 
 /** Decides the commands of a checkout session. Repeating a command adds no events. */
 export function decideSession(command: SessionCommand, state: SessionState): Decision<SessionEvent> {

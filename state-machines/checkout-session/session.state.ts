@@ -192,7 +192,7 @@ export const isPastDeadline = (context: SessionContext, { blockTimeSec }: { bloc
   blockTimeSec > context.expiresAtSec;
 
 /** Whether on-time money, final or under way, would pay the session. */
-export const suffices = (context: SessionContext): boolean =>
+const suffices = (context: SessionContext): boolean =>
   isSufficient(context, held(context) + pending(context)) && (held(context) > 0n || hasPending(context));
 
 /** The deposit in place of what was known of it; records whether enough was ever seen. */

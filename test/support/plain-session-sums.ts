@@ -17,7 +17,7 @@ export function takenByDeposit({ refunds }: SessionContext): ReadonlyMap<string,
   return taken;
 }
 
-export function plainLeft(
+function plainLeft(
   { facts, kind, status, units, aside }: DepositState,
   taken: ReadonlyMap<string, bigint>,
 ): bigint {

@@ -43,7 +43,7 @@ export const slotOf = (provider: RpcProvider, commitment: Commitment): Promise<n
   ask(provider, z.number(), 'getSlot', [{ commitment }]);
 
 /** The oldest slot whose transactions the node keeps; it knows nothing of what happened before. */
-export const firstKeptSlot = (provider: RpcProvider): Promise<number> =>
+const firstKeptSlot = (provider: RpcProvider): Promise<number> =>
   ask(provider, z.number(), 'getFirstAvailableBlock', []);
 
 /** Seconds between the oldest and the newest finalised block that the node keeps; null if it keeps the whole chain. */

@@ -17,7 +17,7 @@ const PREFERRED: Readonly<Record<NodePreference, readonly number[]>> = {
 export type AskMembers = (node: Endpoint) => Promise<readonly Member[]>;
 
 /** No node of the cluster names one that could be used. */
-export class NoNode extends Error {
+class NoNode extends Error {
   override readonly name = 'NoNode';
 }
 
