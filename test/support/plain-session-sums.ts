@@ -17,10 +17,7 @@ export function takenByDeposit({ refunds }: SessionContext): ReadonlyMap<string,
   return taken;
 }
 
-function plainLeft(
-  { facts, kind, status, units, aside }: DepositState,
-  taken: ReadonlyMap<string, bigint>,
-): bigint {
+function plainLeft({ facts, kind, status, units, aside }: DepositState, taken: ReadonlyMap<string, bigint>): bigint {
   const left = units - (taken.get(facts.depositKey) ?? 0n);
   return status === 'final' && kind !== 'own' && aside === undefined && left > 0n ? left : 0n;
 }
