@@ -355,6 +355,8 @@ describe('the signer, whatever it is asked', () => {
     if (!first.ok) throw new Error(first.message);
     await signer.close();
     const again = await startSigner([executor.chain], { journalDirectory });
+    // A signer pays nothing until the event log that it is told has what it signed.
+    await again.check(order);
     expect(await again.check({ ...order, id: 're_other-1' })).toMatchObject({ ok: false, code: 'exceeds_deposit' });
     expect(await again.check({ ...order, id: 're_other-1', amount: '4.00' })).toEqual({ ok: true });
   });

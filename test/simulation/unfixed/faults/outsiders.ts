@@ -32,7 +32,7 @@ export const OUTSIDERS_FAULTS: readonly Unfixed[] = [
     'the signer forgets what it took from a deposit before',
     '',
     'src/signer/policies/deposits.ts',
-    'least(units - (taken.get(depositKey) ?? 0n), amountOf(proof.amount))',
+    'least(units - (taken.get(place) ?? 0n), amountOf(proof.amount))',
     'least(units, amountOf(proof.amount))',
     'no attacker of a plan asks for a refund a second time under another id, and the service itself never asks for too much',
   ),

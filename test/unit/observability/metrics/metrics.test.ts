@@ -263,7 +263,7 @@ describe('metrics', () => {
 
   it('have no label that could hold a merchant, a session or a person', async () => {
     const allowed = new Set(
-      'reason operation status fault mode network provider method result beyond_finality after_final kind subscription projection outcome coin currency event_type trigger level check version node_version family type space major minor patch le quantile'.split(
+      'reason operation status fault mode network provider method result beyond_finality after_final kind subscription projection outcome coin currency event_type trigger level check version node_version family type space certificate major minor patch le quantile'.split(
         ' ',
       ),
     );
