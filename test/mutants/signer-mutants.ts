@@ -251,6 +251,11 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['does not say that an expired payout is in no block'],
   },
   {
+    without: 'the mark of a transfer on TRON that the token refused',
+    changes: [change('chains/tron-view.ts', 'ret: z.undefined().optional() }', 'ret: z.unknown() }')],
+    foundBy: ['is unknown where the token refused the transfer'],
+  },
+  {
     without: 'the nonce that excludes on Ethereum',
     changes: [change('chains/evm-view.ts', 'earlier.every(({ draft }) => excludeEachOther(draft, next))', 'true')],
     foundBy: ['on ethereum no sequence of requests'],

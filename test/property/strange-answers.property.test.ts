@@ -1,29 +1,27 @@
-import { id } from 'ethers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createEvmChain } from '../../src/adapters/evm/chain.ts';
 import { adviceOf } from '../../src/adapters/evm/limit-hints.ts';
-import { EvmOutgoing } from '../../src/adapters/evm/outgoing.ts';
 import { meaningOf, rpcErrorOf } from '../../src/adapters/rpc/dialects.ts';
 import { createProviderHealth } from '../../src/adapters/rpc/provider-health.ts';
 import { createSolanaChain } from '../../src/adapters/solana/chain.ts';
 import { createTronChain } from '../../src/adapters/tron/chain.ts';
 import { ChainUnavailable, type Chain, type Transfer } from '../../src/ports/chain/chain.ts';
 import type { FaultKind, RpcProvider } from '../../src/ports/chain/rpc-pool.ts';
-import { NOTHING_RESERVED } from '../../src/ports/outgoing/transaction.ts';
-import { answeringProvider } from '../support/answering-provider.ts';
 import { localSettings } from '../support/anvil.ts';
 import { ModelChain, ModelPool, ModelProvider } from '../support/lying-evm.ts';
 import { SOLANA_MODEL, SOLANA_OWNER, SolanaModelChain, SolanaModelProvider } from '../support/lying-solana.ts';
 import { tronAddress, TronModelProvider, tronSettings } from '../support/lying-tron.ts';
-import { outgoing } from '../support/outgoing.ts';
 import { runsOf } from '../support/runs.ts';
-import { saidInstead, strange, StrangeProvider, type Strange } from '../support/strange-answers.ts';
+import { strange, StrangeProvider, type Strange } from '../support/strange-answers.ts';
+import { withoutPauses } from '../support/without-pauses.ts';
 
 /*
- * Providers that say what nobody has heard yet: no range is given up, no transfer is lost, nobody is banned for good,
- * and nothing is signed on what is not known.
+ * Providers that say what nobody has heard yet: no range is given up, no transfer is lost, and nobody is banned for
+ * good.
  */
+
+withoutPauses();
 
 const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
 const OURS = '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc';
@@ -181,75 +179,6 @@ describe('a provider, whatever it said how often', () => {
         },
       ),
       { numRuns: runsOf(500) },
-    );
-  });
-});
-
-describe('a payout, with a provider in strange words', () => {
-  const order = outgoing({
-    ...{ kind: 'refund', id: 're_a-1', network: 'ethereum', coin: 'USDT', amount: '5.00' },
-    ...{ fromAddress: OURS, toAddress: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' },
-  });
-  const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`;
-  const header = {
-    ...{ number: '0x10', hash: word(1n), parentHash: word(2n), timestamp: '0x1', baseFeePerGas: '0x7' },
-  };
-  const selector = (name: string): string => id(name).slice(0, 10);
-  const frozen = ({ data }: { data: string }, address: string): boolean =>
-    data.startsWith(selector('isBlackListed(address)')) && data.endsWith(address.slice(2).toLowerCase());
-
-  /** What the token says of the payout; `ready`: it may be paid. */
-  const STATES = {
-    ready: () => false,
-    paused: ({ data }: { data: string }) => data.startsWith(selector('paused()')),
-    'payee frozen': (call: { data: string }) => frozen(call, order.toAddress),
-    'treasury frozen': (call: { data: string }) => frozen(call, order.fromAddress),
-  } as const;
-  const honestly = (state: keyof typeof STATES) =>
-    answeringProvider({
-      ...{ eth_chainId: '0x7a69', eth_getBlockByNumber: header, eth_getLogs: [], eth_getTransactionCount: '0x5' },
-      ...{ eth_getBalance: '0xde0b6b3a7640000', eth_estimateGas: '0xd9cb', eth_maxPriorityFeePerGas: '0x1' },
-      eth_call: (call: { data: string }) => {
-        if (call.data.startsWith(selector('decimals()'))) return word(6n);
-        if (call.data.startsWith(selector('balanceOf(address)'))) return word(10n ** 9n);
-        return word(STATES[state](call) ? 1n : 0n);
-      },
-    });
-  const over = (provider: RpcProvider): EvmOutgoing =>
-    new EvmOutgoing({
-      ...{ settings: localSettings(TOKEN), pool: new ModelPool([provider]), depth: 12, bumpAfterMs: 1 },
-      ...{ maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 12n, fallbackTip: 10n ** 9n },
-    });
-  const verdictOf = (ask: Promise<unknown>): Promise<unknown> =>
-    ask.catch((error: unknown) => {
-      expect(error).toBeInstanceOf(ChainUnavailable);
-      return 'unavailable';
-    });
-
-  it('is checked and drawn up by what is known, or not at all', async () => {
-    const states = Object.keys(STATES) as (keyof typeof STATES)[];
-    await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...states), strange, fc.nat({ max: 24 }), async (state, said, at) => {
-        const sound = honestly(state);
-        let calls = 0;
-        const provider: RpcProvider = {
-          ...sound,
-          call: (method, params) => {
-            const ask = (): Promise<unknown> => sound.call(method, params);
-            if (calls++ !== at) return ask();
-            // The tip is a wish, and a contract that refuses, or a sender without money, is an answer.
-            const meaning = said.kind === 'refusal' ? meaningOf({ family: 'evm', method, ...said }) : 'unknown';
-            const isAnswer = method === 'eth_maxPriorityFeePerGas' || ['reverted', 'no-funds'].includes(meaning);
-            return isAnswer ? ask() : saidInstead(said, 'evm', method, ask);
-          },
-        };
-        const [honest, payouts] = [over(sound), over(provider)];
-        const check = await verdictOf(payouts.check(order, NOTHING_RESERVED));
-        if (check !== 'unavailable') expect(check).toEqual(await honest.check(order, NOTHING_RESERVED));
-        const draft = await verdictOf(payouts.draft(order, 5));
-        if (draft !== 'unavailable') expect(draft).toEqual(await honest.draft(order, 5));
-      }),
-      { numRuns: runsOf(200) },
     );
   });
 });

@@ -92,6 +92,9 @@ function without(answer: unknown, pick: number): unknown {
   return copy;
 }
 
+/** How many fields it has that could be missing. */
+export const fieldCount = (answer: unknown): number => [...fieldsIn(answer)].length;
+
 function* fieldsIn(value: unknown): Generator<readonly [Record<string, unknown>, string]> {
   if (typeof value !== 'object' || value === null) return;
   for (const [name, inner] of Object.entries(value)) {

@@ -70,7 +70,7 @@ export const newestFinalized = async (provider: RpcProvider): Promise<Block> =>
 
 /** Lamports that keep an account of this size alive. */
 export const rentOf = async (provider: RpcProvider, bytes: number): Promise<bigint> =>
-  BigInt(await ask(provider, z.number(), 'getMinimumBalanceForRentExemption', [bytes]));
+  BigInt(await ask(provider, z.int().positive(), 'getMinimumBalanceForRentExemption', [bytes]));
 
 const blockhashAnswer = z.object({ value: z.object({ blockhash: z.string() }) });
 

@@ -8,6 +8,8 @@ import { must } from '../../domain/values/must.ts';
 
 const said = (words: RegExp) => z.string().refine((message) => words.test(textOf(message)));
 
+/** What refused is marked here too, beside its message. */
+const notFailed = z.object({ ret: z.array(z.object({ ret: z.undefined().optional() })) }).optional();
 /**
  * The outcomes of a call that a node computed to its end: what the contract returned, that it refused, or that the
  * chain has no such contract. Everything else is no answer, such as OTHER_ERROR of a node that ran out of time.
@@ -18,6 +20,7 @@ const simulated = z.union([
       result: z.object({ result: z.literal(true), message: z.undefined().optional() }),
       constant_result: z.tuple([z.string()]),
       energy_used: z.number(),
+      transaction: notFailed,
     })
     .transform(
       ({ constant_result: [returned], energy_used: energy }) => ({ kind: 'returned', returned, energy }) as const,

@@ -60,11 +60,12 @@ const energyPrice = z
   .transform(({ chainParameter }) => chainParameter.find(({ key }) => key === 'getEnergyFee')?.value ?? 0)
   .pipe(z.int().positive());
 const account = orNothing(z.object({ address: z.string(), balance: z.int().min(0).default(0) }));
-/** A call that ran to its end; a contract that refuses adds a message. */
+/** A call that ran to its end; a contract that refuses adds a message and a mark. */
 const constantAnswer = z.object({
   result: z.object({ result: z.literal(true), message: z.undefined().optional() }),
   constant_result: z.tuple([z.string()], z.string()),
   energy_used: z.number(),
+  transaction: z.object({ ret: z.array(z.object({ ret: z.undefined().optional() })) }).optional(),
 });
 /** Absent fields have protocol buffer defaults. */
 const block = z.object({

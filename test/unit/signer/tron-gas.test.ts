@@ -22,6 +22,8 @@ let server: Server;
 let held: { tokenUnits: bigint; sun: number };
 let landed: ReadonlySet<string>;
 let isBroken: boolean;
+/** The token refuses the transfer, and the answer has lost its message. */
+let isRefused: boolean;
 /** Of the transactions of every block, which are left out. */
 let txTrieRoot: string;
 /** Said instead of the next answers about contracts, accounts or prices; undefined: the node answers. */
@@ -31,6 +33,7 @@ beforeEach(async () => {
   held = { tokenUnits: 0n, sun: 0 };
   landed = new Set();
   isBroken = false;
+  isRefused = false;
   txTrieRoot = '0'.repeat(64);
   instead = { answer: null, times: 0 };
   server = createServer((request, response) => {
@@ -60,7 +63,7 @@ function answerOf(path: string, body: Readonly<Record<string, string>>): unknown
     return landed.has(body['value']!) ? { id: body['value'], blockNumber: 7, receipt: {} } : {};
   if (path.endsWith('/gettransactionbyid')) return callOf(body['value']!);
   if (body['function_selector'] === 'balanceOf(address)') return computed(held.tokenUnits);
-  return { ...computed(0), energy_used: ENERGY };
+  return { ...computed(0), energy_used: ENERGY, transaction: { ret: [isRefused ? { ret: 'FAILED' } : {}] } };
 }
 
 /** The first one has no number, as protocol buffers leave it out. */
@@ -126,6 +129,12 @@ describe('the gas that a sweep on TRON needs', () => {
     instead = { answer, times: Infinity };
     await expect(view().sweepGas(ADDRESS, wallet.treasury.tron)).rejects.toThrow(ViewUnavailable);
     await expect(view().hasLanded({ txHash: 'ab'.repeat(32) })).rejects.toThrow(ViewUnavailable);
+  });
+
+  it('is unknown where the token refused the transfer', async () => {
+    held.tokenUnits = 5_000_000n;
+    isRefused = true;
+    await expect(view().sweepGas(ADDRESS, wallet.treasury.tron)).rejects.toThrow(ViewUnavailable);
   });
 
   it('counts as spent once the sweep is in a block', async () => {

@@ -3,7 +3,7 @@ import { fateAt } from '../../../../src/adapters/solana/outgoing-fate.ts';
 import { solanaInflows } from '../../../../src/adapters/solana/outflows.ts';
 import { holdingsOf, tokenAccount } from '../../../../src/adapters/solana/payee-account.ts';
 import { verifySolanaProvider } from '../../../../src/adapters/solana/provider-check.ts';
-import { blockAtSlot, readBalances, readTransaction } from '../../../../src/adapters/solana/rpc.ts';
+import { blockAtSlot, readBalances, readTransaction, rentOf } from '../../../../src/adapters/solana/rpc.ts';
 import { tokenDeltas } from '../../../../src/adapters/solana/token-balances.ts';
 import { base58, fromBase58 } from '../../../../src/chain-formats/base58.ts';
 import type { NetworkSettings } from '../../../../src/domain/networks/networks.ts';
@@ -125,4 +125,9 @@ describe('a node of the right chain', () => {
     const answers = { getGenesisHash: 'genesis', getSlot: 9, getMultipleAccounts: accounts(mint) };
     await expect(verifySolanaProvider(node(answers), settings)).rejects.toMatchObject({ kind });
   });
+});
+
+it.each([0, -1, 0.5, null, {}])('rent of %j lamports is no answer', async (rent) => {
+  const provider = node({ getMinimumBalanceForRentExemption: rent });
+  await expect(rentOf(provider, 0)).rejects.toThrow(ProviderFault);
 });

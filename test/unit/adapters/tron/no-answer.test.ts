@@ -169,6 +169,16 @@ describe('the fee limit of a transfer on TRON', () => {
     await expect(costOfTransfer(refusing, TOKEN, { ...transfer, units: 2n })).rejects.toMatchObject({ kind: 'behind' });
   });
 
+  it('is not the energy of a call that the token refused, where the answer has lost its message', async () => {
+    const { message: _, ...result } = (real('constant-revert.json') as { result: { message: string } }).result;
+    const provider = answering({
+      'transfer(address,uint256)': [{ ...(real('constant-revert.json') as object), result }],
+      'balanceOf(address)': [computed(1)],
+      ...PRICED,
+    });
+    await expect(costOfTransfer(provider, TOKEN, transfer)).rejects.toBeInstanceOf(ProviderFault);
+  });
+
   it.each([[{}], [{ chainParameter: [] }], [{ chainParameter: [{ key: 'getEnergyFee' }] }]])(
     'is not set without the price of energy: %j',
     async (parameters) => {
