@@ -309,12 +309,6 @@ const environment = z.object({
   /** Units of the coin that may be paid within a day and not returned, per network. */
   CANARY_MAX_OUT: z.string().regex(AMOUNT).default('3'),
   CANARY_EVERY_SECONDS: seconds.default(3600),
-  /** Folder for the public status page and its file; unset: none is written. */
-  PUBLIC_STATUS_DIR: z
-    .string()
-    .min(1)
-    .transform((path) => resolve(path))
-    .optional(),
   /** Folder or `s3://bucket/prefix` to which the event log is shipped as it is written; unset: nowhere. */
   LOG_SHIPPING_TO: z.string().min(1).optional(),
   LOG_SHIPPING_EVERY_SECONDS: seconds.default(2),

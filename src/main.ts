@@ -112,14 +112,6 @@ function host(): CliHost {
       (await import('./composition/commands/log-exports.ts')).exportEventLogFile(readConfig(process.env), file),
     exportBooks: async (file) =>
       (await import('./composition/commands/log-exports.ts')).exportBooksFile(readConfig(process.env), file),
-    exportIncident: async (subject, output, logs) =>
-      (await import('./composition/commands/incident.ts')).exportIncident(process.env, subject, output, logs),
-    openIncident: async (file, options) => {
-      const { incidentJson, incidentText, openIncident } = await import('./cli/incident.ts');
-      const opened = openIncident(file, options);
-      const differs = opened.sessions.some(({ recorded }) => recorded.steps.some(({ agrees }) => agrees === false));
-      return { text: incidentText(opened), json: incidentJson(opened), differs };
-    },
     verifyFiles: async (options) => {
       const [{ verifyFiles }, { SpilledMap }] = await Promise.all([
         import('./cli/audit.ts'),

@@ -52,16 +52,6 @@ export interface CliHost {
    * running service.
    */
   exportBooks(file: string): Promise<number>;
-  /**
-   * Writes the record of a session or a period into a file, with the matching lines of a log. Works alongside a running
-   * service.
-   */
-  exportIncident(subject: string, output: string, logs: string | undefined): Promise<JsonValue>;
-  /** Opens such a file. `differs`: this program decides differently from what was recorded. */
-  openIncident(
-    file: string,
-    options: { readonly session?: string; readonly whatIf?: readonly string[] },
-  ): Promise<{ readonly text: string; readonly json: JsonValue; readonly differs: boolean }>;
   /** Verifies an export or a proof from the files alone. */
   verifyFiles(options: VerifyOptions): Promise<VerifiedFiles>;
   /** Runs an operator's command in the running service, or on the opened store when none runs. */

@@ -8,7 +8,6 @@ import { addDeveloper } from './programs/developer.ts';
 import { addDoctor } from './programs/doctor.ts';
 import { addCanary } from './programs/canary.ts';
 import { addInbox } from './programs/unmatched.ts';
-import { addIncident } from './programs/incident.ts';
 import { addLookUps } from './programs/look-ups.ts';
 import { addMerchants } from './programs/merchants.ts';
 import { addPaymentLinks } from './programs/payment-links.ts';
@@ -71,7 +70,6 @@ export function createProgram(host: CliHost): Command {
   addAudit(program, host);
   addBackup(program, host);
   addCanary(program, host);
-  addIncident(program, host);
   addSettings(program, host);
   addPeople(program, host);
   addDeveloper(program, host);

@@ -29,7 +29,6 @@ import { linkCommands, linkPages, openPaymentLinks } from './outside/payment-lin
 import { startPeopleSide } from './outside/console.ts';
 import { statusCommands } from '../operator/server/status.ts';
 import { operatorCommands } from './outside/operator-commands.ts';
-import { startPublicStatus } from './outside/public-status.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { MovingMoney } from './service-money.ts';
 import type { ServiceParts } from './service-parts.ts';
@@ -101,8 +100,6 @@ export async function startOutside(
   const books = watchBooks(parts, foundation, ledger, health);
   watchPayoutsAndStorage(parts, foundation, money, health);
   health.started();
-  const { PUBLIC_STATUS_DIR: statusDir } = config;
-  const publicStatus = statusDir === undefined ? null : startPublicStatus(statusDir, observability.status, log);
   return {
     baseUrl: web?.publicUrl ?? '',
     opsUrl: urlOf(config.HOST, ops),
@@ -119,7 +116,6 @@ export async function startOutside(
       await inbox.close();
     },
     close: async () => {
-      publicStatus?.close();
       await Promise.all([apiParts.metadataIndex?.close(), books.close(), projectionCheck?.close(), heartbeat?.close()]);
       await observability.close();
       await closeServer(ops);

@@ -3,7 +3,6 @@ import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LANGUAGES } from '../../src/checkout/languages.ts';
 import { pageStatus } from '../../src/checkout/page/model.ts';
-import { PUBLIC_STATUS_PAGE } from '../../src/observability/public-status-page.ts';
 import { createSessionPresenter } from '../../src/http/presenters/session.presenter.ts';
 import { NETWORKS } from '../../src/domain/networks/networks.ts';
 import type { SessionView } from '../../src/features/shared/views.ts';
@@ -401,31 +400,5 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
     expect((await plain.goto(`${new URL(served.url).origin}/pay/%E0`))?.status()).toBe(404);
     expect(words(await plain.textContent('h1'))).toBe('No such payment');
     await plain.close();
-  });
-
-  it('of the public status, hosted anywhere, moves nothing and stays accessible when its data arrives late', async () => {
-    const host = 'http://status.example';
-    const since = Math.floor(Date.now() / 1000) - 9_000;
-    const facts = {
-      ...{ format: 1, generated: since + 9_000, interval: 30, state: 'degraded' },
-      components: ['API', 'Ethereum', 'TRON'].map((name) => ({
-        name,
-        state: name === 'TRON' ? 'degraded' : 'operational',
-        since,
-      })),
-      incidents: [{ name: 'TRON', state: 'degraded', from: since, to: null }],
-    };
-    await page.setViewportSize({ width: 412, height: 823 });
-    await page.route(`${host}/**`, async (route) => {
-      if (!route.request().url().endsWith('/status.json'))
-        return route.fulfill({ contentType: 'text/html', body: PUBLIC_STATUS_PAGE });
-      await sleep(LATE_MS);
-      return route.fulfill({ json: facts });
-    });
-    await page.goto(`${host}/`);
-    await page.getByRole('heading', { name: 'Some things are slow' }).waitFor();
-    expect(words(await page.textContent('#incidents'))).toMatch(/^TRONDegraded .*, ongoing$/);
-    expect(await layoutShift(page)).toBe(0);
-    expect(await violations(page)).toEqual([]);
   });
 });

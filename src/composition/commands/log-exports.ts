@@ -14,10 +14,7 @@ export const exportBooksFile = (config: Config, path: string): Promise<number> =
     exportBooks(store, await store.expectedEvents(), path, { createTableFile, memory: () => new SpilledMap() }),
   );
 
-export async function reading<Result>(
-  config: Config,
-  task: (store: EventLogReader) => Promise<Result>,
-): Promise<Result> {
+async function reading<Result>(config: Config, task: (store: EventLogReader) => Promise<Result>): Promise<Result> {
   const store = await openEventLogReader(config);
   try {
     return await task(store);
