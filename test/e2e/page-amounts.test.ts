@@ -34,6 +34,7 @@ const BROKEN = `(() => {
   return broken;
 })()`;
 
+const WIDTHS = [320, 360, 390, 1440];
 const item = (name: string, unitAmount: string, quantity: number) => ({
   price_data: { currency: 'EUR', unit_amount: unitAmount, product_data: { name } },
   quantity,
@@ -71,19 +72,19 @@ describe.skipIf(CHROMIUM === undefined)('amounts on the page', () => {
     ['/receipt', { ...SESSIONS['paid']!, ...order, paidWith: order.dueAmount! }],
   ];
 
-  it.each([320, 360, 390, 1440])('never break inside a number: %d pixels', async (width) => {
-    await page.setViewportSize({ width, height: 844 });
+  it('never break inside a number, however narrow the screen', async () => {
     for (const [name, order] of Object.entries(ORDERS))
       for (const [part, view] of views(order)) {
         served.show(view);
-        for (const { code } of width === 320 || width === 390 ? LANGUAGES : LANGUAGES.slice(0, 2)) {
+        for (const { code } of name === 'usual' ? LANGUAGES : LANGUAGES.slice(0, 2)) {
           await page.goto(`${served.url}${part}?lang=${code}`);
           await page.evaluate("document.querySelectorAll('details.items').forEach((details) => (details.open = true))");
-          expect(await page.evaluate(BROKEN), `${name} ${part} ${code}`).toEqual([]);
-          expect(
-            await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
-            `${name} ${part} ${code}`,
-          ).toBe(true);
+          for (const width of WIDTHS) {
+            await page.setViewportSize({ width, height: 844 });
+            const shown = `${name} ${part} ${code} ${width}`;
+            expect(await page.evaluate(BROKEN), shown).toEqual([]);
+            expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), shown).toBe(true);
+          }
         }
       }
   });

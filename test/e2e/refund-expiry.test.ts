@@ -274,7 +274,7 @@ describe('a payout on Solana that names a nonce', () => {
     status = { err: null, confirmationStatus: 'finalized', slot: 4_990 };
     expect(await fateOf()).toBe('pending');
     node.firstKeptSlot = 4_991;
-    await expect(fateOf()).rejects.toThrow('is final, and does not keep it any more');
+    await expect(fateOf()).rejects.toThrow('keeps nothing of slot 4990 any more');
   });
 
   it('is not judged by a machine that lags behind its provider', async () => {
