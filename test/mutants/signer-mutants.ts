@@ -252,7 +252,7 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the mark of a transfer on TRON that the token refused',
-    changes: [change('chains/tron-view.ts', 'ret: z.undefined().optional() }', 'ret: z.unknown() }')],
+    changes: [change('chains/tron-view.ts', 'ret: z.undefined().optional() }', 'ret: z.unknown().optional() }')],
     foundBy: ['is unknown where the token refused the transfer'],
   },
   {
