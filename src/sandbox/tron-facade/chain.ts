@@ -4,13 +4,11 @@ import type { BlockClock } from './block-clock.ts';
 import type { EvmNode } from './evm-node.ts';
 import { foundChain, asIssuer, type FacadeContracts, type FacadeGenesis } from './genesis.ts';
 import type { FacadeJournal, FacadeReceipt, JournalEntry, SealedTransaction } from './journal.ts';
-import { hexOf, sha256 } from './tron-codec.ts';
-import { FREE_BANDWIDTH, RECOVERY_MS, usedIn, type Resources } from './resources.ts';
-import { bandwidthOf, BUSY, refusalOf, type BroadcastCode } from './transaction-rules.ts';
+import { bytesOfHex, hexOf, sha256 } from './tron-codec.ts';
+import { refusalOf, type BroadcastCode } from './transaction-rules.ts';
 import { runTransaction } from './transaction-execution.ts';
 import { decodeRaw, transactionId, type RawTransaction } from './tron-transaction.ts';
 import type { FacadeBlock } from './block.ts';
-import { most } from '../../domain/money/money.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -38,16 +36,11 @@ export class FacadeChain {
   readonly evm: EvmNode;
   /** Number of read-only calls that the node breaks off next, as a busy one does. */
   brokenOffCalls = 0;
-  /** What the node says to the next broadcasts instead of taking them, and to how many. */
-  busy: { readonly code: keyof typeof BUSY; left: number } | null = null;
-  /** Energy a day from staked TRX, by account; not kept across restarts. */
-  readonly stakedEnergy = new Map<string, bigint>();
   readonly #genesis: FacadeGenesis;
   readonly #chainId: number;
   readonly #journal: FacadeJournal;
   readonly #byBlock = new Map<number, SealedTransaction[]>();
   readonly #byId = new Map<string, SealedTransaction>();
-  readonly #byOwner = new Map<string, SealedTransaction[]>();
   readonly #forks: { fromNumber: number; salt: string }[] = [];
   readonly #turns = new InTurn();
 
@@ -102,20 +95,6 @@ export class FacadeChain {
     return sealed !== undefined && sealed.blockNumber <= this.clock.head() ? sealed : null;
   }
 
-  /** What the account has used of its own within the last day. */
-  usedBy(owner: string): Resources {
-    const head = this.clock.head();
-    const sinceMs = this.clock.timeMsOf(head) - RECOVERY_MS;
-    return (this.#byOwner.get(owner) ?? [])
-      .filter((sealed) => this.#byId.get(sealed.txId) === sealed)
-      .filter(({ blockNumber }) => blockNumber > head || this.clock.timeMsOf(blockNumber) > sinceMs)
-      .map(({ info }) => usedIn(info))
-      .reduce((sum, used) => ({ bandwidth: sum.bandwidth + used.bandwidth, energy: sum.energy + used.energy }), {
-        bandwidth: 0n,
-        energy: 0n,
-      });
-  }
-
   /** Checks and executes signed bytes; they become part of the next block. */
   async broadcast(rawHex: string, signatures: readonly string[]): Promise<Broadcast> {
     return this.#turns.run(async () => {
@@ -161,7 +140,7 @@ export class FacadeChain {
       const fromNumber = sealed.blockNumber;
       await this.reached(fromNumber + FORK_SHOWN_BLOCKS);
       await this.evm.rpc('evm_revert', before);
-      const info = again ? await this.#run(rawHex, signatures, usedIn(sealed.info)) : null;
+      const info = again ? await this.#run(rawHex, signatures) : null;
       this.#record({ kind: 'fork', fromNumber, salt: hexOf(randomBytes(8)) });
       if (info !== null)
         this.#record({ kind: 'transaction', ...sealed, info, blockNumber: fromNumber + FORK_MOVED_BLOCKS });
@@ -197,25 +176,19 @@ export class FacadeChain {
     } catch (error) {
       return { txId, code: 'OTHER_ERROR', message: error instanceof Error ? error.message : 'malformed transaction' };
     }
-    if (this.busy !== null && this.busy.left > 0) {
-      this.busy.left -= 1;
-      return { txId, code: this.busy.code, message: BUSY[this.busy.code] };
-    }
-    const bandwidth = bandwidthOf(rawHex, signatures);
-    const own = this.#leftOf(raw.contract.owner);
+    const sizeBytes = sizeOf(rawHex, signatures);
     const refusal = await refusalOf({
       raw,
       txId,
       signatures,
-      bandwidth,
-      own,
+      sizeBytes,
       known: this.#byId.has(txId),
       headNumber: this.clock.head(),
       block: (number) => this.block(number),
       evm: this.evm,
     });
     if (refusal !== null) return { txId, ...refusal };
-    const info = await this.#run(rawHex, signatures, own);
+    const info = await this.#run(rawHex, signatures);
     this.#record({ kind: 'transaction', blockNumber: this.clock.head() + 1, txId, rawHex, signatures, info });
     return { txId, code: 'SUCCESS', message: '' };
   }
@@ -230,8 +203,6 @@ export class FacadeChain {
     if (entry.kind === 'transaction') {
       const { kind: _, ...sealed } = entry;
       this.#byId.set(sealed.txId, sealed);
-      const { owner } = decodeRaw(sealed.rawHex).contract;
-      this.#byOwner.set(owner, [...(this.#byOwner.get(owner) ?? []), sealed]);
       this.#byBlock.set(sealed.blockNumber, [...(this.#byBlock.get(sealed.blockNumber) ?? []), sealed]);
     } else if (entry.kind === 'fork') {
       this.#forks.push(entry);
@@ -249,23 +220,18 @@ export class FacadeChain {
     if (entry.kind !== 'transaction') return;
     const living = this.#byId.get(entry.txId);
     if (living?.blockNumber !== entry.blockNumber) return;
-    await this.#run(entry.rawHex, entry.signatures, usedIn(entry.info));
+    await this.#run(entry.rawHex, entry.signatures);
   }
 
-  #leftOf(owner: string): Resources {
-    const used = this.usedBy(owner);
-    return {
-      bandwidth: FREE_BANDWIDTH - used.bandwidth,
-      energy: most(0n, (this.stakedEnergy.get(owner) ?? 0n) - used.energy),
-    };
-  }
-
-  #run(rawHex: string, signatures: readonly string[], own: Resources): Promise<FacadeReceipt> {
-    const [raw, txId] = [decodeRaw(rawHex), transactionId(rawHex)];
-    return runTransaction(this.evm, { raw, txId, bandwidth: bandwidthOf(rawHex, signatures), own });
+  #run(rawHex: string, signatures: readonly string[]): Promise<FacadeReceipt> {
+    return runTransaction(this.evm, decodeRaw(rawHex), transactionId(rawHex), sizeOf(rawHex, signatures));
   }
 
   async #snapshot(): Promise<void> {
     this.#journal.writeSnapshot(await this.evm.rpc<string>('anvil_dumpState'));
   }
 }
+
+/** Bytes of the serialised transaction: `raw_data` and signatures with their tags. */
+const sizeOf = (rawHex: string, signatures: readonly string[]): number =>
+  bytesOfHex(rawHex).length + signatures.length * 67;

@@ -1,6 +1,5 @@
 import type { Coin } from '../../domain/money/money.ts';
 import type { NetworkSettings } from '../../domain/networks/networks.ts';
-import type { BUSY } from './transaction-rules.ts';
 import { findAnvil } from '../anvil-binary.ts';
 import type { KeyPayer, SandboxChain, SandboxChainUnavailable, SandboxPaid } from '../chain.ts';
 import { withFrozenPayer } from '../frozen-payer.ts';
@@ -38,10 +37,6 @@ export interface TronSandbox extends SandboxChain {
   pause(coin: Coin, paused: boolean): Promise<void>;
   /** Breaks off the next read-only calls, as a busy node does. */
   breakOffCalls(count: number): void;
-  /** Takes none of the next transactions, as a node that is busy or alone. */
-  refuseBroadcasts(code: keyof typeof BUSY, count: number): void;
-  /** Energy a day that the account does not pay for. */
-  stakeEnergy(account: string, energy: bigint): void;
 }
 
 /** No TRON network has this id, so a sandbox transaction references a block that exists nowhere else. */
@@ -127,10 +122,6 @@ function sandboxOf(
     breakOffCalls: (count) => {
       chain.brokenOffCalls = count;
     },
-    refuseBroadcasts: (code, count) => {
-      chain.busy = { code, left: count };
-    },
-    stakeEnergy: (account, energy) => void chain.stakedEnergy.set(addressHexOf(account) ?? '', energy),
     fundTreasury: (address) => fundTreasury(chain, address, keys[0]),
     close: () => (closing ??= server.close().then(() => chain.close())),
   };

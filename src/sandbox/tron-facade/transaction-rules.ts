@@ -1,7 +1,6 @@
 import type { EvmNode } from './evm-node.ts';
 import { base58Of, bytesOfHex, evmAddressOf } from './tron-codec.ts';
 import type { FacadeBlock } from './block.ts';
-import type { Resources } from './resources.ts';
 import { signerOf, type RawTransaction } from './tron-transaction.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -14,23 +13,13 @@ export type BroadcastCode =
   | 'DUP_TRANSACTION_ERROR'
   | 'TAPOS_ERROR'
   | 'TRANSACTION_EXPIRATION_ERROR'
-  | keyof typeof BUSY
   | 'OTHER_ERROR';
-
-/** What a node says that takes no transaction at the moment, whichever it is. */
-export const BUSY = {
-  SERVER_BUSY: 'Server busy.',
-  NO_CONNECTION: 'No connection.',
-  NOT_ENOUGH_EFFECTIVE_CONNECTION: 'Not enough effective connection.',
-  BLOCK_UNSOLIDIFIED: 'Block unsolidified.',
-} as const;
 
 export interface Candidate {
   readonly raw: RawTransaction;
   readonly txId: string;
   readonly signatures: readonly string[];
-  readonly bandwidth: bigint;
-  readonly own: Resources;
+  readonly sizeBytes: number;
   /** The id is in a block or about to be. */
   readonly known: boolean;
   readonly headNumber: number;
@@ -56,9 +45,7 @@ const RESULT_BYTES = 64;
 const MAX_LIFETIME_MS = 24 * 3600 * 1000;
 const REFERENCE_WINDOW = 65_536;
 
-/** Of a serialised transaction: `raw_data` and signatures with their tags. */
-export const bandwidthOf = (rawHex: string, signatures: readonly string[]): bigint =>
-  BigInt(bytesOfHex(rawHex).length + signatures.length * 67 + RESULT_BYTES);
+export const bandwidthFee = (sizeBytes: number): bigint => BigInt(sizeBytes + RESULT_BYTES) * SUN_PER_BYTE;
 
 /** Why a node would reject the transaction; null when it would accept it. */
 export async function refusalOf(candidate: Candidate): Promise<Refusal | null> {
@@ -87,7 +74,7 @@ function knowsReference({ raw, headNumber, block }: Candidate): boolean {
   return block(number)?.id.slice(16, 32) === raw.refBlockHash;
 }
 
-async function contractRefusal({ raw, bandwidth, own, evm }: Candidate): Promise<Refusal | null> {
+async function contractRefusal({ raw, sizeBytes, evm }: Candidate): Promise<Refusal | null> {
   const { contract } = raw;
   const invalid = (reason: string): Refusal => ({
     code: 'CONTRACT_VALIDATE_ERROR',
@@ -111,8 +98,7 @@ async function contractRefusal({ raw, bandwidth, own, evm }: Candidate): Promise
   }
   const spent = contract.type === 'TransferContract' ? contract.amountSun : contract.callValueSun;
   const isNew = contract.type === 'TransferContract' && !(await evm.isAccount(evmAddressOf(target)));
-  const netFee = bandwidth <= own.bandwidth ? 0n : bandwidth * SUN_PER_BYTE;
-  if (balance - spent < (isNew ? ACTIVATION_SUN + ACTIVATION_NET_SUN : netFee))
+  if (balance - spent < (isNew ? ACTIVATION_SUN + ACTIVATION_NET_SUN : bandwidthFee(sizeBytes)))
     return { code: 'BANDWITH_ERROR', message: 'Account resource insufficient error.' };
   return null;
 }

@@ -3,7 +3,6 @@ import { intrinsicGas, quantity } from './evm-node.ts';
 import type { FacadeChain } from './chain.ts';
 import type { FacadeBlock } from './block.ts';
 import { MAX_FEE_LIMIT_SUN, SUN_PER_BYTE, SUN_PER_ENERGY } from './transaction-rules.ts';
-import { FREE_BANDWIDTH } from './resources.ts';
 import { evmAddressOf, hexText } from './tron-codec.ts';
 import { encodeRaw, rawFromJson, rawToJson, transactionId } from './tron-transaction.ts';
 import type { RawTransaction, TronContract } from './tron-transaction.ts';
@@ -102,18 +101,10 @@ const computeCalls: Readonly<Record<string, (chain: FacadeChain, body: Body) => 
     const balance = Number(await chain.evm.balanceOf(evmAddressOf(address)));
     return { address: shown(address, isVisible(body)), ...(balance > 0 && { balance }) };
   },
-  getaccountresource: async (chain, body) => {
-    const address = addressIn(body, 'address');
-    if (!(await chain.evm.isAccount(evmAddressOf(address)))) return {};
-    const [used, energy] = [chain.usedBy(address), chain.stakedEnergy.get(address) ?? 0n];
-    return {
-      ...(used.bandwidth > 0n && { freeNetUsed: Number(used.bandwidth) }),
-      ...{ freeNetLimit: Number(FREE_BANDWIDTH), TotalNetLimit: 43_200_000_000 },
-      ...(used.energy > 0n && { EnergyUsed: Number(used.energy) }),
-      ...(energy > 0n && { EnergyLimit: Number(energy) }),
-      TotalEnergyLimit: 50_000_000_000,
-    };
-  },
+  getaccountresource: async (chain, body) =>
+    (await chain.evm.isAccount(evmAddressOf(addressIn(body, 'address'))))
+      ? { TotalNetLimit: 43_200_000_000, TotalEnergyLimit: 50_000_000_000 }
+      : {},
   getcontract: async (chain, body) => {
     const address = addressIn(body, 'value');
     if (!(await chain.evm.hasCode(evmAddressOf(address)))) return {};

@@ -73,19 +73,6 @@ describe('what providers say', () => {
     );
   });
 
-  // Of `Return.response_code` in java-tron's api.proto, without SUCCESS.
-  test.each([
-    ...['SIGERROR', 'CONTRACT_VALIDATE_ERROR', 'CONTRACT_EXE_ERROR', 'BANDWITH_ERROR', 'DUP_TRANSACTION_ERROR'],
-    ...['TAPOS_ERROR', 'TOO_BIG_TRANSACTION_ERROR', 'TRANSACTION_EXPIRATION_ERROR', 'SERVER_BUSY', 'NO_CONNECTION'],
-    ...['NOT_ENOUGH_EFFECTIVE_CONNECTION', 'BLOCK_UNSOLIDIFIED', 'OTHER_ERROR'],
-  ])('to a broadcast on TRON is known: %s', (code) => {
-    const said = dialects.filter(
-      ({ answer }) => typeof answer === 'object' && 'code' in answer && answer.code === code,
-    );
-    expect(said.map((row) => dialectOf(saidIn(row)) === undefined)).toEqual(said.map(() => code === 'OTHER_ERROR'));
-    expect(said).not.toEqual([]);
-  });
-
   test('has a real answer for each row of the table', () => {
     const used = new Set<Dialect | undefined>(dialects.map((row) => dialectOf(saidIn(row))));
     expect(DIALECTS.filter((row) => !used.has(row))).toEqual([]);
