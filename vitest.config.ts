@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * For two cores, which this many keep busy: an end-to-end file starts services of its own, and waits for them and for
  * chains.
  */
-const FAST = { timeoutMs: 20_000, workers: 3 };
+const FAST = { timeoutMs: 60_000, workers: 3 };
 const SLOW = { timeoutMs: 240_000, workers: 5 };
 /** Nodes, servers, browsers and clocks of a busy machine: what fails twice in a row is a fault. */
 const PROCESSES = { retry: 1 };
