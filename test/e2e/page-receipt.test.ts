@@ -13,6 +13,9 @@ const NO_CLIPBOARD = `
   Object.defineProperty(navigator, 'clipboard', { value: undefined });
   document.addEventListener('copy', () => (window.copied = document.activeElement.value));`;
 
+/** One state of each kind. */
+const OPEN_AND_ENDED = 'awaiting,underpaid,seen in part,paid,expired,late,cancelled,wrong coin'.split(',');
+
 describe.skipIf(CHROMIUM === undefined)('what a payer takes along', () => {
   let browser: Browser;
   let served: ServedPages;
@@ -33,7 +36,7 @@ describe.skipIf(CHROMIUM === undefined)('what a payer takes along', () => {
   });
   afterEach(() => context.close());
 
-  it.each(Object.keys(SESSIONS))('is an address only while anything is to be sent: %s', async (name) => {
+  it.each(OPEN_AND_ENDED)('is an address only while anything is to be sent: %s', async (name) => {
     served.show(SESSIONS[name]!);
     await page.goto(served.url);
     const isPayable = (await page.locator('.address').count()) > 0;

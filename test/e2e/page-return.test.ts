@@ -20,6 +20,11 @@ const PAID: SessionView = { ...SESSIONS['paid']!, ...order, refunds: [] };
 const THANKS = `https://shop.example/A%2F1%20%26%3F%C3%BC/thanks?session=${OPEN.sessionId}`;
 const CART = 'https://shop.example/cart?order=A%2F1%20%26%3F%C3%BC';
 
+/** One state of each kind. */
+const OPEN_OR_TO_BE_READ = 'awaiting,seen,overpaid,reversed,refunded in part,late and on its way back,cancelled'.split(
+  ',',
+);
+
 describe.skipIf(CHROMIUM === undefined)('the way back to the shop', () => {
   let browser: Browser;
   let served: ServedPages;
@@ -72,7 +77,7 @@ describe.skipIf(CHROMIUM === undefined)('the way back to the shop', () => {
     expect(await page.locator('#return').isVisible()).toBe(false);
   });
 
-  it.each(Object.keys(SESSIONS))('is not taken by itself while anything is open or to be read: %s', async (name) => {
+  it.each(OPEN_OR_TO_BE_READ)('is not taken by itself while anything is open or to be read: %s', async (name) => {
     show(name);
     await page.goto(`${served.url}?lang=en`);
     await page.clock.runFor(20_000);
