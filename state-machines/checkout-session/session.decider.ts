@@ -105,11 +105,18 @@ export function decideSession(command: SessionCommand, state: SessionState): Dec
 
 /* Decisions */
 
+/** Why another request with a used `order_id` is refused. */
+export const ORDER_USED: Refusal = {
+  code: 'order_id_conflict',
+  message: 'order_id is already used by a session with another body',
+  param: 'order_id',
+};
+
 /** For a used `order_id`, the same request is a safe retry and a different one a conflict. */
 function create({ data }: CreateSession, state: SessionState): Decision<SessionEvent> {
   if (state.value === 'absent') return accept({ type: 'SessionCreated', data });
   if (state.context.created?.requestHash === data.requestHash) return accept();
-  return refuse('order_id_conflict', 'order_id is already used by a session with another body', 'order_id');
+  return { ok: false, refusal: ORDER_USED };
 }
 
 function cancel({ nowSec }: CancelSession, { value, context }: SessionState): Decision<SessionEvent> {

@@ -173,6 +173,13 @@ describe('a field is refused and named', () => {
     expect((await create({ amount: '10.00', amounts_differ: true, ...patch })).status).toBe(200);
   });
 
+  it('when another total than its parts make comes with a used order_id, as a conflict', async () => {
+    const order = { order_id: 'used-order', line_items: [priced('10.00')] };
+    expect((await create({ amount: '10.00', ...order })).status).toBe(200);
+    const { status, json } = await create({ amount: '11.00', ...order });
+    expect([status, json.error.code]).toEqual([409, 'order_id_conflict']);
+  });
+
   const names = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${i}`, 'v']));
   it.each([
     ['metadata', names(51)],

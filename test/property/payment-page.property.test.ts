@@ -94,7 +94,7 @@ it('every order that is accepted can be shown in every state and language', () =
       (body, dueAmount, state, language, converted) => {
         const parsed = validate(createSessionBody, body, 'body');
         const input = parsed.ok ? createInput(parsed.value, 'test') : parsed;
-        if (!input.ok) return;
+        if (!input.ok || input.value.mismatch) return;
         accepted += 1;
         const { orderId, amount: total, currency: priced, taxAmount = null, shippingAmount = null } = input.value;
         const base = SESSIONS[state]!;

@@ -71,6 +71,7 @@ export class FakeMerchantApi implements MerchantApi {
       return kept.request === request
         ? { ok: true, value: kept.view, repeated: true }
         : refusal('order_id_conflict', 'order_id is taken', 'order_id');
+    if (input.mismatch) return { ok: false, refusal: input.mismatch };
     if (input.merchantDomainId !== undefined && input.merchantDomainId !== KNOWN_DOMAIN) {
       return refusal(
         'invalid_request',

@@ -104,14 +104,8 @@ export async function mustReadHeader(provider: RpcProvider, at: number | 'latest
 }
 
 /** The newest final block; null while the node knows none. */
-export async function finalBlock(provider: RpcProvider): Promise<Block | null> {
-  try {
-    return (await readHeader(provider, 'finalized'))?.block ?? null;
-  } catch (error) {
-    if (isNotKnown(error)) return null;
-    throw error;
-  }
-}
+export const finalBlock = async (provider: RpcProvider): Promise<Block | null> =>
+  (await nullIfNotKnown(readHeader(provider, 'finalized')))?.block ?? null;
 
 /** -1 while the node knows none, as what is not known to be final is not. */
 export const finalNumber = async (provider: RpcProvider): Promise<number> => (await finalBlock(provider))?.number ?? -1;
@@ -120,16 +114,19 @@ export const finalNumber = async (provider: RpcProvider): Promise<number> => (aw
 export const isNotKnown = (error: unknown): boolean =>
   error instanceof RpcError && ['not-ready', 'not-kept', 'behind'].includes(error.means);
 
+const nullIfNotKnown = <Found>(reading: Promise<Found | null>): Promise<Found | null> =>
+  reading.catch((error: unknown) => {
+    if (isNotKnown(error)) return null;
+    throw error;
+  });
+
 /** By its hash, or in its block: a node forgets the hashes of old transactions and keeps their blocks. */
 export async function findReceipt(
   provider: RpcProvider,
   txHash: string,
   blockNumber: number,
 ): Promise<RawReceipt | null> {
-  const found = await readReceipt(provider, txHash).catch((error: unknown) => {
-    if (isNotKnown(error)) return null;
-    throw error;
-  });
+  const found = await nullIfNotKnown(readReceipt(provider, txHash));
   if (found !== null) return found;
   try {
     const receipts = await readBlockReceipts(provider, blockNumber);
@@ -191,10 +188,7 @@ export async function findTransaction(
   txHash: string,
   blockNumber: number,
 ): Promise<RawTransaction | null> {
-  const found = await readTransaction(provider, txHash).catch((error: unknown) => {
-    if (isNotKnown(error)) return null;
-    throw error;
-  });
+  const found = await nullIfNotKnown(readTransaction(provider, txHash));
   if (found !== null) return found;
   const inBlock = await readTransactions(provider, blockNumber);
   return inBlock.find(({ hash }) => hash.toLowerCase() === txHash.toLowerCase()) ?? null;

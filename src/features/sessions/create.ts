@@ -1,4 +1,4 @@
-import { refuse } from '../../domain/values/result.ts';
+import { refuse, type Refusal } from '../../domain/values/result.ts';
 import type { RateLock } from '../../domain/events/coin-events.ts';
 import type { PaymentOption, SessionCreated } from '../../domain/events/session-events.ts';
 import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
@@ -20,7 +20,7 @@ import { unavailable } from './unavailable.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import { currentOrOlderId, repeatOf, supersedingFault } from './attempts.ts';
 import type { SessionIds } from './ids.ts';
-import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
+import { ORDER_USED, type SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 
 export interface CreateSessionDeps extends PriceDeps, PaymentOptionDeps {
   readonly sessions: SessionHandler;
@@ -53,15 +53,10 @@ export async function createSession(
   const fault =
     input.supersedes === undefined ? null : await supersedingFault(deps, caller, input.orderId, input.supersedes);
   if (fault) return existingOr(deps, id, requestHash, { ok: false, refusal: fault });
+  if (input.mismatch) return refusedParts(deps, id, requestHash, input.mismatch);
   const domain = domainOf(merchant, input);
   if (!domain.ok) return existingOr(deps, id, requestHash, domain);
-  if (deps.isClockInDoubt())
-    return existingOr(
-      deps,
-      id,
-      requestHash,
-      unavailable('clock_in_doubt', "the service's clock disagrees with other clocks, so no deadline can be set"),
-    );
+  if (deps.isClockInDoubt()) return existingOr(deps, id, requestHash, clockInDoubt());
   const coin = input.targetCurrency ?? (isCoin(input.currency) ? input.currency : merchant.policy.settlementCoin);
   const nowMs = deps.clock.nowMs();
   const priced = await priceIn(deps, input, coin, nowMs);
@@ -121,6 +116,20 @@ async function existingOr(
 ): Promise<Outcome<SessionState>> {
   const state = await deps.sessions.read(sessionStream(id));
   return state?.context.created?.requestHash === requestHash ? repeatOf(id, state) : refusal;
+}
+
+const clockInDoubt = (): Outcome<never> =>
+  unavailable('clock_in_doubt', "the service's clock disagrees with other clocks, so no deadline can be set");
+
+/** A used `order_id` is told first: the order's total is often what another request changed. */
+async function refusedParts(
+  deps: CreateSessionDeps,
+  id: SessionId,
+  requestHash: string,
+  mismatch: Refusal,
+): Promise<Outcome<SessionState>> {
+  const isUsed = (await deps.sessions.read(sessionStream(id))) !== null;
+  return existingOr(deps, id, requestHash, { ok: false, refusal: isUsed ? ORDER_USED : mismatch });
 }
 
 function noNetwork(deps: CreateSessionDeps, mode: Mode, coin: Coin, offers: readonly Offer[]): Outcome<never> {

@@ -8,9 +8,10 @@ export const normalAmount = (text: string): string => formatAmount(amountOf(text
 
 /** The create request with amounts and line item currencies in canonical form. */
 export function normalCreate(input: CreateSessionInput): object {
-  const { amount, taxAmount, shippingAmount, lineItems } = input;
+  const { mismatch: _, ...request } = input;
+  const { amount, taxAmount, shippingAmount, lineItems } = request;
   return {
-    ...input,
+    ...request,
     amount: normalAmount(amount),
     taxAmount: taxAmount && normalAmount(taxAmount),
     shippingAmount: shippingAmount && normalAmount(shippingAmount),

@@ -59,6 +59,8 @@ export interface CreateSessionInput {
   readonly lifetimeSec?: number;
   /** A session of the same order that ended unpaid and that this one supersedes. */
   readonly supersedes?: SessionId;
+  /** Why the parts of the order do not make its total; a used `order_id` is told first. */
+  readonly mismatch?: Refusal;
 }
 
 export interface RefundInput {

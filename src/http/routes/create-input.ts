@@ -34,7 +34,6 @@ export function createInput(body: CreateSessionBody, mode: Mode): Validated<Crea
     ...{ taxAmount: taxAmount ?? null, shippingAmount: shippingAmount ?? null },
   };
   const mismatch = body.amounts_differ ? null : mismatchOf(parts);
-  if (mismatch) return mismatch;
   const target = body.target_currency?.toUpperCase();
   return {
     ok: true,
@@ -54,24 +53,27 @@ export function createInput(body: CreateSessionBody, mode: Mode): Validated<Crea
       ...(body.supersedes === undefined
         ? undefined
         : { supersedes: parseSessionId(body.supersedes) ?? (body.supersedes as SessionId) }),
+      ...(mismatch && { mismatch }),
       ...(target !== undefined && isCoin(target) ? { targetCurrency: target satisfies Coin } : undefined),
     },
   };
 }
 
 /** Null when the parts add up to the total. */
-function mismatchOf(parts: OrderParts): { readonly ok: false; readonly refusal: Refusal } | null {
+function mismatchOf(parts: OrderParts): Refusal | null {
   const { amount, currency, taxAmount, lineItems } = parts;
   const anyway = 'Set amounts_differ to true if that is meant.';
   if (!hasOneCurrency(parts)) {
     const at = lineItems.findIndex(({ price_data }) => price_data.currency.toUpperCase() !== currency);
     const param = `line_items[${at}].price_data.currency`;
-    return refuse('line_items_mismatch', `${param} is not ${currency}, the currency of the order. ${anyway}`, param);
+    return refuse('line_items_mismatch', `${param} is not ${currency}, the currency of the order. ${anyway}`, param)
+      .refusal;
   }
   const unlisted = unlistedAmount(parts);
   if (unlisted === null || unlisted === 0n) return null;
   const param = lineItems.length > 0 ? 'line_items' : taxAmount === null ? 'shipping_amount' : 'tax_amount';
   const sum = formatAmount(amountOf(amount) - unlisted, shownDecimals(currency));
   const named = lineItems.length > 0 ? 'line_items, tax_amount and shipping_amount' : 'tax_amount and shipping_amount';
-  return refuse('line_items_mismatch', `${named} add up to ${sum}, not to the amount ${amount}. ${anyway}`, param);
+  return refuse('line_items_mismatch', `${named} add up to ${sum}, not to the amount ${amount}. ${anyway}`, param)
+    .refusal;
 }

@@ -95,6 +95,16 @@ describe('another session for an order', () => {
       ok: false,
       refusal: { code: 'order_id_conflict' },
     });
+    // That the order is used is told before that its parts do not make its total.
+    const mismatch = { code: 'line_items_mismatch', message: 'they do not add up', param: 'line_items' } as const;
+    expect(await createSession(deps, caller, { ...again, amount: '13.00', mismatch })).toMatchObject({
+      ok: false,
+      refusal: { code: 'order_id_conflict' },
+    });
+    expect(await createSession(deps, caller, { ...order, orderId: 'unused', mismatch })).toEqual({
+      ok: false,
+      refusal: mismatch,
+    });
     expect(await successorOf(deps, state)).toBe(second);
     // Without naming it, the order is the first session's as before, and that one is over.
     const repeated = (input: CreateSessionInput, world: CreateSessionDeps = deps) =>
