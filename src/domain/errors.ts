@@ -15,7 +15,7 @@ export const ERRORS = {
   },
   line_items_mismatch: {
     status: 400,
-    meaning: 'Line items, tax and shipping do not add up to `amount`, or an item has a price in another currency.',
+    meaning: 'Line items, tax and shipping do not add up to `amount`.',
     action: 'Correct the amounts. If the difference is meant, such as a discount, set `amounts_differ` to `true`.',
   },
   session_expired: {

@@ -35,7 +35,7 @@ function exactLine({ price_data, quantity = 1 }: LineItem): bigint {
 export const lineTotal = (item: LineItem): string =>
   formatAmount(exactLine(item) / EXTRA, decimalsOf(item.price_data.unit_amount));
 
-export const hasOneCurrency = ({ currency, lineItems }: OrderParts): boolean =>
+const hasOneCurrency = ({ currency, lineItems }: OrderParts): boolean =>
   lineItems.every(({ price_data }) => price_data.currency.toUpperCase() === currency);
 
 /**

@@ -2,7 +2,7 @@ import type { CreateSessionInput } from '../../features/shared/merchant-api.ts';
 import type { LineItem } from '../../domain/events/session-personal-data.ts';
 import { maxDecimals, shownDecimals } from '../../domain/money/currencies.ts';
 import { amountOf, decimalsOf, formatAmount, isCoin, type Coin } from '../../domain/money/money.ts';
-import { hasOneCurrency, unlistedAmount, type OrderParts } from '../../domain/money/order-parts.ts';
+import { unlistedAmount, type OrderParts } from '../../domain/money/order-parts.ts';
 import { parseSessionId, type Mode, type SessionId } from '../../domain/values/ids.ts';
 import { refuse, type Refusal } from '../../domain/values/result.ts';
 import { paddedAmount } from '../presenters/amount-text.ts';
@@ -59,16 +59,10 @@ export function createInput(body: CreateSessionBody, mode: Mode): Validated<Crea
   };
 }
 
-/** Null when the parts add up to the total. */
+/** Null when the parts add up to the total, or cannot be added up. */
 function mismatchOf(parts: OrderParts): Refusal | null {
   const { amount, currency, taxAmount, lineItems } = parts;
   const anyway = 'Set amounts_differ to true if that is meant.';
-  if (!hasOneCurrency(parts)) {
-    const at = lineItems.findIndex(({ price_data }) => price_data.currency.toUpperCase() !== currency);
-    const param = `line_items[${at}].price_data.currency`;
-    return refuse('line_items_mismatch', `${param} is not ${currency}, the currency of the order. ${anyway}`, param)
-      .refusal;
-  }
   const unlisted = unlistedAmount(parts);
   if (unlisted === null || unlisted === 0n) return null;
   const param = lineItems.length > 0 ? 'line_items' : taxAmount === null ? 'shipping_amount' : 'tax_amount';
